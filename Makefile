@@ -1,0 +1,95 @@
+# Every target needs only Python >= 3.11, make and a package index. `make help` lists them.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV := .venv
+LEGACY_VENV := .venv-legacy
+# The version that verl and vLLM stacks pin; it brings huggingface-hub 1.x.
+LEGACY_TRANSFORMERS := 5.12.1
+PYTEST := $(VENV)/bin/pytest
+SOURCES := cli tests scripts benchmarks
+
+# Sets $$python to the first usable interpreter: PYTHON if it is given, else the newest on the path.
+find_python = \
+	python=; \
+	for candidate in $(if $(PYTHON),$(PYTHON),python3.13 python3.12 python3.11 python3); do \
+		if $$candidate -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+			python=$$candidate; break; \
+		fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+		echo "make: no Python >= 3.11 with the venv module was found; install one (on Debian: python3 and python3-venv) or name it: make PYTHON=/path/to/python3" >&2; \
+		exit 1; \
+	fi
+
+.PHONY: help
+help:  ## List the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | while IFS="$$(printf '\t')" read -r target text; do \
+		printf '  %-14s %s\n' "$$target" "$$text"; \
+	done
+
+# The stamps are newer than pyproject.toml while what it asks for is installed.
+$(VENV)/installed: pyproject.toml
+	@$(find_python); echo "Installing rgw into $(VENV) (about a minute)" >&2; $$python -m venv $(VENV)
+	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check --editable '.[test,lint]'
+	@touch $@
+
+$(LEGACY_VENV)/installed: pyproject.toml
+	@$(find_python); echo "Installing rgw into $(LEGACY_VENV) (about a minute)" >&2; $$python -m venv $(LEGACY_VENV)
+	@$(LEGACY_VENV)/bin/python -m pip install -qq --disable-pip-version-check --editable '.[test]' 'transformers==$(LEGACY_TRANSFORMERS)'
+	@touch $@
+
+.PHONY: dev
+dev: $(VENV)/installed  ## Create .venv and install rgw with everything that testing and linting need
+
+.PHONY: demo
+demo: $(VENV)/installed  ## Recognise an example model and read sample outputs with its schema
+	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh examples/demo.sh
+
+.PHONY: lint
+lint: $(VENV)/installed  ## Check style, formatting, types and the import rule
+	$(VENV)/bin/ruff check $(SOURCES)
+	$(VENV)/bin/ruff format --check $(SOURCES)
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+
+.PHONY: reformat
+reformat: $(VENV)/installed  ## Format the code and apply the safe fixes
+	$(VENV)/bin/ruff check --fix-only $(SOURCES)
+	$(VENV)/bin/ruff format $(SOURCES)
+
+.PHONY: test
+test: $(VENV)/installed  ## Run the tests
+	$(PYTEST) -n auto -m 'not live and not corpus'
+
+.PHONY: test-legacy
+test-legacy: $(LEGACY_VENV)/installed  ## Run the derender's tests with the older transformers, in .venv-legacy
+	$(LEGACY_VENV)/bin/pytest -n auto -m 'both_engines and not live and not corpus'
+
+.PHONY: test-corpus
+test-corpus: $(VENV)/installed  ## Run the tests that need the corpus of real templates beside the checkout
+	$(PYTEST) -n auto -m corpus
+
+.PHONY: test-live
+test-live: $(VENV)/installed  ## Ask the real hub: one repository for each registered template (needs the network)
+	$(PYTEST) -m live --live
+
+.PHONY: bench
+bench: $(VENV)/installed  ## Measure start-up, parsing and growth
+	@for script in benchmarks/bench_*.py; do \
+		echo "== $$script"; $(VENV)/bin/python "$$script" || exit 1; \
+	done
+
+.PHONY: docs
+docs: $(VENV)/installed  ## Run the commands shown in README.md and docs/ again and paste what they print
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/python scripts/paste_output.py
+
+.PHONY: package
+package: $(VENV)/installed  ## Build the sdist and the wheel into dist/
+	$(VENV)/bin/python -m build
+
+.PHONY: clean
+clean:  ## Remove the virtual environments, builds and caches
+	rm -rf $(VENV) $(LEGACY_VENV) build dist .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find cli tests scripts benchmarks -type d -name __pycache__ -prune -exec rm -rf {} +
