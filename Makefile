@@ -7,7 +7,8 @@ VENV := .venv
 LEGACY_VENV := .venv-legacy
 # The version that verl and vLLM stacks pin; it brings huggingface-hub 1.x.
 LEGACY_TRANSFORMERS := 5.12.1
-PYTEST := $(VENV)/bin/pytest
+# Tests of one xdist group share a worker, and with it costly fixtures.
+IN_PARALLEL := -n auto --dist loadgroup
 SOURCES := cli tests scripts benchmarks
 
 # Sets $$python to the first usable interpreter: PYTHON if it is given, else the newest on the path.
@@ -61,19 +62,19 @@ reformat: $(VENV)/installed  ## Format the code and apply the safe fixes
 
 .PHONY: test
 test: $(VENV)/installed  ## Run the tests
-	$(PYTEST) -n auto -m 'not live and not corpus'
+	$(VENV)/bin/pytest $(IN_PARALLEL) -m 'not live and not corpus'
 
 .PHONY: test-legacy
 test-legacy: $(LEGACY_VENV)/installed  ## Run the derender's tests with the older transformers, in .venv-legacy
-	$(LEGACY_VENV)/bin/pytest -n auto -m 'both_engines and not live and not corpus'
+	$(LEGACY_VENV)/bin/pytest $(IN_PARALLEL) -m 'both_engines and not live and not corpus'
 
 .PHONY: test-corpus
 test-corpus: $(VENV)/installed  ## Run the tests that need the corpus of real templates beside the checkout
-	$(PYTEST) -n auto -m corpus
+	$(VENV)/bin/pytest $(IN_PARALLEL) -m corpus
 
 .PHONY: test-live
 test-live: $(VENV)/installed  ## Ask the real hub: one repository for each registered template (needs the network)
-	$(PYTEST) -m live --live
+	$(VENV)/bin/pytest -m live --live
 
 .PHONY: bench
 bench: $(VENV)/installed  ## Measure start-up, parsing and growth
