@@ -19,9 +19,8 @@ def test_no_address_but_loopback_is_connected_to() -> None:
 
 
 def test_loopback_servers_can_be_reached() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        with socket.create_connection(server.getsockname()[:2], timeout=5) as client:
-            assert client.getpeername() == server.getsockname()
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
+        assert client.getpeername() == server.getsockname()
 
 
 def test_the_hub_of_the_machine_is_out_of_reach() -> None:

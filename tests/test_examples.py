@@ -1,0 +1,71 @@
+"""The examples are what they claim to be: the template writes the whole turn, and each sample output reads as shown."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from rgw.templates.rendering import Rendered, RenderPool, RenderRequest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+RGW = Path(sys.executable).parent / "rgw"
+THOUGHT = "The visitor wants oolong tea. I look up the shelf and the price."
+ANSWER = "Let me check that for you."
+FIND = {"name": "find_item", "arguments": {"item": "oolong tea"}}
+PRICE = {"name": "get_price", "arguments": {"item": "oolong tea", "grams": 100}}
+
+
+def output(name: str) -> str:
+    return (EXAMPLES / "outputs" / name).read_text("utf-8")
+
+
+def parse(name: str, exit_code: int) -> dict[str, Any]:
+    options = ["--model", EXAMPLES / "model", "--registry", EXAMPLES / "registry", "--tools", EXAMPLES / "tools.json"]
+    command = [RGW, "parse", EXAMPLES / "outputs" / name, *options, "--json"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == exit_code, result.stderr
+    (parsed,) = json.loads(result.stdout)["results"]
+    return parsed
+
+
+def issue_codes(parsed: dict[str, Any]) -> list[str]:
+    return [issue["code"] for issue in parsed["issues"]]
+
+
+def test_the_template_writes_the_complete_output() -> None:
+    turn = {
+        "role": "assistant",
+        "reasoning_content": THOUGHT,
+        "content": ANSWER,
+        "tool_calls": [{"type": "function", "function": call} for call in (FIND, PRICE)],
+    }
+    question = {"role": "user", "content": "Do you have oolong tea?"}
+    template = (EXAMPLES / "model" / "chat_template.jinja").read_text("utf-8")
+    with RenderPool() as pool:
+        rendered = pool.render(template, [RenderRequest([question, turn])])
+    expected = f"<|user|>Do you have oolong tea?<|end|>\n<|assistant|>{output('complete.txt')}\n"
+    assert rendered == [Rendered(expected)]
+
+
+def test_the_complete_output_is_read_whole() -> None:
+    parsed = parse("complete.txt", exit_code=0)
+    assert (parsed["schema"], parsed["ill_formed"], parsed["end_of_turn"]) == ("kiosk", False, True)
+    assert (parsed["reasoning"], parsed["text"]) == (THOUGHT, ANSWER)
+    assert parsed["tool_uses"] == [{"name": call["name"], "input": call["arguments"]} for call in (FIND, PRICE)]
+    assert issue_codes(parsed) == []
+
+
+def test_the_cut_output_gives_no_call_at_all() -> None:
+    parsed = parse("cut-off.txt", exit_code=1)
+    assert (parsed["ill_formed"], parsed["end_of_turn"]) == (True, False)
+    assert (parsed["reasoning"], parsed["text"], parsed["tool_uses"]) == ("", output("cut-off.txt"), [])
+    assert issue_codes(parsed) == ["unclosed_call"]
+
+
+def test_the_output_in_another_format_is_pointed_out() -> None:
+    parsed = parse("other-format.txt", exit_code=0)
+    assert parsed["tool_uses"] == []
+    assert issue_codes(parsed) == ["looks_like_call"]
