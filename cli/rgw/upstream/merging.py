@@ -1,0 +1,185 @@
+"""What the registry becomes when a TRL is taken into it: TRL's part is replaced, everything else stays.
+
+TRL's part is the origin and the dialects of every schema that came from it and is not `patched:`, and the schema of
+each template that it maps. Titles, turn rules, samples, repositories, and whatever was registered beyond TRL are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from rgw.errors import RegistryError, UpstreamError
+from rgw.registry.model import Dialect
+from rgw.templates.similarity import line_fingerprint
+from rgw.upstream.reading import TRAINING_SUFFIX, Spec, Upstream, UpstreamTemplate
+from rgw.upstream.registry_files import SCHEMAS, RegistryFiles
+from rgw.upstream.sources import TRL_REPOSITORY
+
+SOURCE = "trl"
+
+_REGISTRY_NAMES = {"glm4moe": "glm4_moe", "gptoss": "gpt_oss", "lfm2_2_5": "lfm2_5"}
+"""The registry's spelling of upstream names, for schemas that are new; one that is there keeps its name."""
+
+Specs = Mapping[Dialect, Spec]
+
+
+def merge(current: RegistryFiles, upstream: Upstream) -> RegistryFiles:
+    """The registry that `current` becomes.
+
+    Raises:
+        UpstreamError: Upstream pairs its specs in a way that one schema name cannot stand for.
+        RegistryError: A schema written for this registry has the name of one that is new upstream.
+    """
+    names = schema_names(current, upstream)
+    specs = specs_by_schema(names, upstream)
+    templates = _templates(current, upstream, names)
+    schemas = _schemas(current, specs, used={entry["schema"] for entry in templates.values()})
+    fingerprints = {
+        **{sha256: value for sha256, value in current.fingerprints.items() if sha256 in templates},
+        **{template.sha256: line_fingerprint(template.text) for template in upstream.templates},
+    }
+    return RegistryFiles(schemas, templates, dict(sorted(fingerprints.items())), _lock(upstream, names, specs))
+
+
+def schema_names(current: RegistryFiles, upstream: Upstream) -> dict[str, str]:
+    """sha256 -> registry schema, for each template that upstream maps to specs."""
+    known = {
+        _upstream_name(schema["origin"]["names"]): name
+        for name, schema in current.schemas.items()
+        if came_from_upstream(schema)
+    }
+    names = {}
+    for template in upstream.templates:
+        if template.specs:
+            name = _upstream_name({dialect: spec.name for dialect, spec in template.specs.items()})
+            names[template.sha256] = known.get(name) or _REGISTRY_NAMES.get(name, name)
+    return names
+
+
+def specs_by_schema(names: Mapping[str, str], upstream: Upstream) -> dict[str, Specs]:
+    """registry schema -> what upstream says of it."""
+    specs: dict[str, Specs] = {}
+    for template in upstream.templates:
+        if template.specs and specs.setdefault(names[template.sha256], template.specs) != template.specs:
+            raise UpstreamError(f"TRL pairs the specs of {names[template.sha256]} with different ones")
+    return specs
+
+
+def came_from_upstream(schema: Mapping[str, Any]) -> bool:
+    """Whether a re-sync made the schema, patched since or not."""
+    return bool(schema.get("origin", {}).get("source") == SOURCE)
+
+
+def origin_of(specs: Specs) -> dict[str, Any]:
+    """The `origin` of a schema that was taken from upstream."""
+    ordered = [(dialect, specs[dialect]) for dialect in Dialect if dialect in specs]
+    return {
+        "source": SOURCE,
+        "names": {dialect.value: spec.name for dialect, spec in ordered},
+        "digests": {dialect.value: spec.digest for dialect, spec in ordered},
+    }
+
+
+def dialects_of(specs: Specs) -> dict[str, Any]:
+    """The `dialects` of a schema that was taken from upstream."""
+    return {dialect.value: specs[dialect].body for dialect in Dialect if dialect in specs}
+
+
+def _upstream_name(variables: Mapping[Any, str]) -> str:
+    """One name for a pair of upstream variables: that of the newer dialect, without its suffix."""
+    variable = variables.get(Dialect.RESPONSE_TEMPLATE) or variables[Dialect.RESPONSE_SCHEMA]
+    return variable.removesuffix("_template").removesuffix("_schema")
+
+
+def _schemas(current: RegistryFiles, specs: Mapping[str, Specs], used: set[str | None]) -> dict[str, Mapping[str, Any]]:
+    kept = {
+        name: schema
+        for name, schema in current.schemas.items()
+        if name in used or not came_from_upstream(schema) or "patched" in schema
+    }
+    taken = {name: _schema(name, current.schemas.get(name), spec) for name, spec in specs.items()}
+    return dict(sorted({**kept, **taken}.items()))
+
+
+def _schema(name: str, existing: Mapping[str, Any] | None, specs: Specs) -> Mapping[str, Any]:
+    if existing is None:
+        return {"name": name, "title": name, "origin": origin_of(specs), "dialects": dialects_of(specs)}
+    if not came_from_upstream(existing):
+        raise RegistryError(
+            f"{SCHEMAS}/{name}.yaml was written for this registry, and TRL now has a schema of that name",
+            "rename it, in the file and in templates.yaml",
+        )
+    if "patched" in existing:
+        return existing
+    return {**existing, "origin": origin_of(specs), "dialects": dialects_of(specs)}
+
+
+def _templates(current: RegistryFiles, upstream: Upstream, names: Mapping[str, str]) -> dict[str, Mapping[str, Any]]:
+    known = {template.sha256 for template in upstream.templates}
+    kept = {
+        sha256: entry
+        for sha256, entry in current.templates.items()
+        if sha256 in known or not _is_abandoned(sha256, entry, current)
+    }
+    taken = {template.sha256: _template(template, names, current, upstream) for template in upstream.templates}
+    merged = {**kept, **taken}
+    return dict(sorted(merged.items(), key=lambda item: (item[1]["schema"] or "~", item[1]["variant"], item[0])))
+
+
+def _is_abandoned(sha256: str, entry: Mapping[str, Any], current: RegistryFiles) -> bool:
+    """Whether the template is here only because an earlier TRL had it."""
+    if sha256 not in current.lock.get("templates", {}):
+        return False
+    schema = current.schemas.get(entry["schema"] or "")
+    return schema is None or (came_from_upstream(schema) and "patched" not in schema)
+
+
+def _template(
+    template: UpstreamTemplate, names: Mapping[str, str], current: RegistryFiles, upstream: Upstream
+) -> Mapping[str, Any]:
+    existing = current.templates.get(template.sha256)
+    schema = _schema_of(template.sha256, names, current)
+    base = template.variant.removesuffix(TRAINING_SUFFIX)
+    entry = {
+        "schema": schema,
+        "variant": template.variant,
+        "family": schema or base,
+        "repos": [],
+        "seen_in": [f"{SOURCE} {upstream.ref.label}"],
+        **(existing or {}),
+    }
+    entry |= {"schema": schema}
+    if schema is None:
+        return {**entry, "reason": entry.get("reason") or _reason(template, base)}
+    return {key: value for key, value in entry.items() if key != "reason"}
+
+
+def _schema_of(sha256: str, names: Mapping[str, str], current: RegistryFiles) -> str | None:
+    """The schema of a template that upstream knows: upstream's, unless the registry says more than upstream does."""
+    ours = current.templates.get(sha256, {}).get("schema")
+    theirs = names.get(sha256)
+    if ours is None or ours == theirs:
+        return theirs
+    if theirs is None:
+        was_theirs = current.lock.get("templates", {}).get(sha256)
+        return None if was_theirs else str(ours)
+    written_here = ours in current.schemas and not came_from_upstream(current.schemas[ours])
+    return str(ours) if written_here else theirs
+
+
+def _reason(template: UpstreamTemplate, base: str) -> str:
+    if template.is_training_variant:
+        return f"TRL's training variant of {base}; TRL maps it to no response spec"
+    return "TRL knows this template but maps it to no response spec"
+
+
+def _lock(upstream: Upstream, names: Mapping[str, str], specs: Mapping[str, Specs]) -> dict[str, Any]:
+    pin = {key: value for key, value in asdict(upstream.ref).items() if value is not None}
+    return {
+        "repository": TRL_REPOSITORY,
+        **pin,
+        "schemas": {name: {key: origin_of(specs[name])[key] for key in ("names", "digests")} for name in sorted(specs)},
+        "templates": dict(sorted((t.sha256, names.get(t.sha256)) for t in upstream.templates)),
+    }

@@ -1,0 +1,176 @@
+"""What a re-sync would change, and doing it: the difference between the registry and the same with a TRL taken in."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from rgw.registry import journal
+from rgw.upstream.merging import Specs, came_from_upstream, dialects_of, merge, origin_of, schema_names, specs_by_schema
+from rgw.upstream.reading import Upstream
+from rgw.upstream.registry_files import (
+    RegistryFiles,
+    changed_contents,
+    dump,
+    notice_contents,
+    read_registry_files,
+    same_data,
+)
+from rgw.upstream.sources import UpstreamRef
+
+
+class Change(StrEnum):
+    """What happens to something."""
+
+    ADDED = "added"
+    CHANGED = "changed"
+    REMOVED = "removed"
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaChange:
+    """A schema that comes, goes or is changed; `diff` is a unified diff of what upstream says of it."""
+
+    kind: Change
+    name: str
+    diff: str
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateChange:
+    """A chat template that comes, goes or gets another schema; `None` is no schema."""
+
+    kind: Change
+    sha256: str
+    variant: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something for a person to look at, which a re-sync leaves alone; `diff` may be empty."""
+
+    message: str
+    diff: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a re-sync would do.
+
+    Attributes:
+        registry: The directory that it is for.
+        before: The pinned TRL in words; `None` before the first re-sync.
+        after: The TRL that was read.
+        schemas: The schemas that change.
+        templates: The chat templates that change.
+        notes: What is left to a person.
+        contents: The new text of each file that changes, by its path relative to the registry; `None` removes it.
+    """
+
+    registry: Path
+    before: str | None
+    after: UpstreamRef
+    schemas: tuple[SchemaChange, ...]
+    templates: tuple[TemplateChange, ...]
+    notes: tuple[Note, ...]
+    contents: Mapping[str, str | None]
+
+    @property
+    def empty(self) -> bool:
+        """Whether the registry is already what it would become."""
+        return not self.contents
+
+
+def plan_resync(registry: Path, upstream: Upstream) -> Plan:
+    """Compare the registry with what it becomes when `upstream` is taken in; nothing is written, unless an
+    interrupted re-sync is to be finished first.
+
+    Raises:
+        RegistryError: The registry cannot be read, or cannot take this TRL in.
+        UpstreamError: Upstream says something that a registry cannot express.
+    """
+    journal.recover(registry)
+    before = read_registry_files(registry)
+    after = merge(before, upstream)
+    return Plan(
+        registry=registry,
+        before=_pinned(before),
+        after=upstream.ref,
+        schemas=tuple(_schema_changes(before, after)),
+        templates=tuple(_template_changes(before, after)),
+        notes=tuple(_notes(before, after, upstream)),
+        contents=changed_contents(registry, before, after) | notice_contents(registry, upstream.ref),
+    )
+
+
+def apply_plan(plan: Plan) -> None:
+    """Write what `plan` says, all of it or nothing.
+
+    Raises:
+        RegistryError: The registry cannot be written to.
+    """
+    if not plan.empty:
+        journal.replace_files(plan.registry, plan.contents)
+
+
+def _pinned(registry: RegistryFiles) -> str | None:
+    lock = registry.lock
+    return UpstreamRef(lock["ref"], lock.get("version"), lock.get("commit")).label if lock else None
+
+
+def _schema_changes(before: RegistryFiles, after: RegistryFiles) -> Iterator[SchemaChange]:
+    for name in sorted(before.schemas.keys() | after.schemas.keys()):
+        old, new = before.schemas.get(name), after.schemas.get(name)
+        if not same_data(old, new):
+            yield SchemaChange(_kind(old, new), name, _diff(name, _taken(old), _taken(new)))
+
+
+def _template_changes(before: RegistryFiles, after: RegistryFiles) -> Iterator[TemplateChange]:
+    for sha256 in [*after.templates, *(before.templates.keys() - after.templates.keys())]:
+        old, new = before.templates.get(sha256), after.templates.get(sha256)
+        if old != new:
+            variant = (new or old or {})["variant"]
+            yield TemplateChange(_kind(old, new), sha256, variant, (old or {}).get("schema"), (new or {}).get("schema"))
+
+
+def _kind(old: object, new: object) -> Change:
+    if old is None:
+        return Change.ADDED
+    return Change.REMOVED if new is None else Change.CHANGED
+
+
+def _notes(before: RegistryFiles, after: RegistryFiles, upstream: Upstream) -> Iterator[Note]:
+    names = schema_names(before, upstream)
+    specs = specs_by_schema(names, upstream)
+    for name, schema in after.schemas.items():
+        if came_from_upstream(schema):
+            yield from _schema_notes(name, schema, specs.get(name))
+    for sha256, theirs in names.items():
+        ours = after.templates[sha256]["schema"]
+        if ours != theirs:
+            yield Note(f"template {sha256[:12]}: TRL now maps it to {theirs}; the registry keeps its own {ours}")
+
+
+def _schema_notes(name: str, schema: Mapping[str, Any], specs: Specs | None) -> Iterator[Note]:
+    if specs is None:
+        yield Note(f"schema {name}: TRL no longer has it; kept, as it is patched or templates of the registry use it")
+    elif not same_data(schema["origin"], origin_of(specs)):
+        reason = " ".join(str(schema.get("patched")).split())
+        diff = _diff(name, schema["dialects"], dialects_of(specs))
+        yield Note(f"schema {name}: TRL changed it; kept, as it is patched ({reason}). Review it, then bring "
+                   "its `origin` up to date", diff)
+
+
+def _taken(schema: Mapping[str, Any] | None) -> Any:
+    return None if schema is None else {"names": schema["origin"].get("names"), "dialects": schema["dialects"]}
+
+
+def _diff(name: str, old: Any, new: Any) -> str:
+    lines = [dump(data).splitlines() if data is not None else [] for data in (old, new)]
+    return "\n".join(difflib.unified_diff(*lines, f"{name} (registry)", f"{name} (TRL)", lineterm=""))
