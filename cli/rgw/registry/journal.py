@@ -31,7 +31,11 @@ def replace_files(registry: Path, contents: Mapping[str, str | None]) -> None:
         with _exclusive(registry):
             _roll_forward(registry)
             _stage(registry, contents)
-            _roll_forward(registry)
+            try:
+                _roll_forward(registry)
+            except KeyboardInterrupt:
+                _roll_forward(registry)
+                raise
     except OSError as error:
         raise RegistryError(f"{registry}: cannot be written: {error.strerror or error}") from error
 
@@ -66,7 +70,7 @@ def _stage(registry: Path, contents: Mapping[str, str | None]) -> None:
                 _write(staging / f"{number}.new", content)
         _write(staging / _UNFINISHED, json.dumps(journal))
         _synchronise(staging)
-        os.replace(staging / _UNFINISHED, staging / JOURNAL)
+        (staging / _UNFINISHED).replace(staging / JOURNAL)
     except BaseException:
         if not (staging / JOURNAL).exists():
             shutil.rmtree(staging, ignore_errors=True)
@@ -94,7 +98,7 @@ def _carry_out(target: Path, staged: Path | None) -> None:
         return
     target.parent.mkdir(exist_ok=True)
     with suppress(FileNotFoundError):  # moved into place before the interruption
-        os.replace(staged, target)
+        staged.replace(target)
 
 
 def _write(path: Path, content: str) -> None:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterable, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, TypeAlias
 
 from packaging.version import InvalidVersion, Version
 
@@ -91,240 +91,266 @@ class Evaluator:
 
     Args:
         filename: What messages call the file.
-        read_text: Reads a file next to it, by its path relative to it.
+        read_text: Reads a file next to it, by its path relative to it; raises `KeyError` when there is none.
         transformers_version: What `transformers.__version__` is taken to be.
+
+    Attributes:
+        compared_versions: The versions that the file has asked about.
     """
 
     def __init__(self, *, filename: str, read_text: Callable[[str], str], transformers_version: str) -> None:
-        self._filename = filename
-        self._read_text = read_text
-        self._transformers_version = transformers_version
+        self.filename = filename
+        self.read_text = read_text
+        self.transformers_version = transformers_version
         self.compared_versions: set[Version] = set()
 
     def run_module(self, module: ast.Module) -> dict[str, Any]:
-        """The names that the module binds."""
+        """The names that the module binds.
+
+        Raises:
+            UpstreamError: The module uses a construct that the evaluator does not know.
+        """
         bindings: dict[str, Any] = {"__file__": Foreign("__file__")}
         try:
-            self._execute(module.body, bindings)
+            _Statements(self, bindings).execute(module.body)
         except RecursionError as error:
-            raise UpstreamError(f"{self._filename}: nested too deeply to be read") from error
+            raise UpstreamError(f"{self.filename}: nested too deeply to be read") from error
         return bindings
 
     def run_function(self, function: ast.FunctionDef, argument: ProcessingClass, bindings: Scope) -> Outcome:
-        """Run a function of one argument; what it sets on the argument is found in `argument.attributes`."""
+        """Run a function of one argument; what it sets on the argument is found in `argument.attributes`.
+
+        Raises:
+            UpstreamError: The function uses a construct that the evaluator does not know.
+        """
         parameters = function.args.args
         if len(parameters) != 1:
-            self._unknown(function, f"{len(parameters)} parameters of {function.name}")
-        return self._execute(function.body, {**bindings, parameters[0].arg: argument})
+            raise self.unknown(function, f"{len(parameters)} parameters in")
+        return _Statements(self, {**bindings, parameters[0].arg: argument}).execute(function.body)
 
-    def _execute(self, statements: Iterable[ast.stmt], scope: Scope) -> Outcome:
-        for statement in statements:
-            outcome = self._execute_one(statement, scope)
-            if outcome is not Outcome.COMPLETED:
-                return outcome
-        return Outcome.COMPLETED
+    def unknown(self, node: ast.stmt | ast.expr, description: str | None = None) -> UpstreamError:
+        """The error that ends the reading at `node`."""
+        what = description or type(node).__name__
+        return UpstreamError(
+            f"{self.filename}:{node.lineno}: does not know how to read {what} `{_excerpt(node)}`",
+            "pin an earlier TRL, or extend rgw.upstream.evaluator by this construct",
+        )
 
-    def _execute_one(self, statement: ast.stmt, scope: Scope) -> Outcome:
-        match statement:
-            case ast.Expr(value=ast.Constant()) | ast.Pass():
-                pass
-            case ast.Import(names=names):
-                scope.update({_bound_name(name): Foreign(_imported_name(name)) for name in names})
-            case ast.ImportFrom(module=module, names=names) if all(name.name != "*" for name in names):
-                scope.update({name.asname or name.name: Foreign(f"{module}.{name.name}") for name in names})
-            case ast.FunctionDef(name=name):
-                scope[name] = statement
-            case ast.Assign(targets=[target], value=value):
-                self._assign(target, self._value(value, scope), scope)
-            case ast.AnnAssign(target=target, value=ast.expr() as value):
-                self._assign(target, self._value(value, scope), scope)
-            case ast.If(test=test, body=body, orelse=orelse):
-                return self._execute(body if self._truth(test, scope) else orelse, scope)
-            case ast.For(target=ast.Name(id=name), iter=iterable, body=body, orelse=[]):
-                return self._repeat(name, self._iterations(iterable, scope), body, scope)
-            case ast.Return():
-                return Outcome.RETURNED
-            case ast.Raise():
-                return Outcome.RAISED
-            case _:
-                self._unknown(statement)
-        return Outcome.COMPLETED
 
-    def _repeat(self, name: str, values: range, body: Sequence[ast.stmt], scope: Scope) -> Outcome:
-        for value in values:
-            scope[name] = value
-            outcome = self._execute(body, scope)
-            if outcome is not Outcome.COMPLETED:
-                return outcome
-        return Outcome.COMPLETED
+class _Expressions(ast.NodeVisitor):
+    """The values of expressions; one method for each construct that is known."""
 
-    def _iterations(self, node: ast.expr, scope: Scope) -> range:
-        match node:
-            case ast.Call(func=ast.Name(id="range"), args=[count], keywords=[]):
-                number = self._value(count, scope)
-                if isinstance(number, int) and number <= MAX_ITERATIONS:
-                    return range(number)
-        self._unknown(node, "a loop over")
+    def __init__(self, evaluator: Evaluator, scope: Scope) -> None:
+        self.evaluator = evaluator
+        self.scope = scope
 
-    def _assign(self, target: ast.expr, value: Any, scope: Scope) -> None:
-        match target:
-            case ast.Name(id=name):
-                scope[name] = value
-            case ast.Tuple(elts=targets) if isinstance(value, tuple) and len(value) == len(targets):
-                for element, part in zip(targets, value, strict=True):
-                    self._assign(element, part, scope)
-            case ast.Attribute(value=owner, attr=attribute):
-                receiver = self._value(owner, scope)
-                if not isinstance(receiver, ProcessingClass):
-                    self._unknown(target, "an assignment to")
-                receiver.attributes[attribute] = value
-            case _:
-                self._unknown(target, "an assignment to")
+    def generic_visit(self, node: Any) -> Any:
+        raise self.evaluator.unknown(node)
 
-    def _truth(self, node: ast.expr, scope: Scope) -> bool:
-        value = self._value(node, scope)
-        if not isinstance(value, bool):
-            self._unknown(node, "a condition on")
-        return value
+    def visit_Constant(self, node: ast.Constant) -> Any:
+        if node.value is None or isinstance(node.value, str | bool | int | float):
+            return node.value
+        raise self.evaluator.unknown(node)
 
-    def _value(self, node: ast.expr, scope: Scope) -> Any:
-        match node:
-            case ast.Constant(value=str() | bool() | int() | float() | None as value):
-                return value
-            case ast.Name(id=name) if name in scope:
-                return scope[name]
-            case ast.List(elts=elements):
-                return [self._value(element, scope) for element in elements]
-            case ast.Tuple(elts=elements):
-                return tuple(self._value(element, scope) for element in elements)
-            case ast.Dict():
-                return self._dictionary(node, scope)
-            case ast.JoinedStr(values=parts):
-                return self._bounded(node, "".join(self._text_part(part, scope) for part in parts))
-            case ast.BinOp():
-                return self._operation(node, scope)
-            case ast.IfExp(test=test, body=body, orelse=orelse):
-                return self._value(body if self._truth(test, scope) else orelse, scope)
-            case ast.Compare(left=left, ops=[comparison], comparators=[right]):
-                return self._comparison(node, self._value(left, scope), comparison, self._value(right, scope))
-            case ast.Attribute():
-                return self._attribute(node, scope)
-            case ast.Call():
-                return self._call(node, scope)
-        self._unknown(node)
+    def visit_Name(self, node: ast.Name) -> Any:
+        if node.id not in self.scope:
+            raise self.evaluator.unknown(node)
+        return self.scope[node.id]
 
-    def _dictionary(self, node: ast.Dict, scope: Scope) -> dict[str, Any]:
+    def visit_List(self, node: ast.List) -> list[Any]:
+        return [self.visit(element) for element in node.elts]
+
+    def visit_Tuple(self, node: ast.Tuple) -> tuple[Any, ...]:
+        return tuple(self.visit(element) for element in node.elts)
+
+    def visit_Dict(self, node: ast.Dict) -> dict[str, Any]:
         result = {}
         for key_node, value_node in zip(node.keys, node.values, strict=True):
-            key = self._value(key_node, scope) if key_node is not None else None
+            key = self.visit(key_node) if key_node else None
             if not isinstance(key, str):
-                self._unknown(node, "a key that is not a string in")
-            result[key] = self._value(value_node, scope)
+                raise self.evaluator.unknown(node, "a key that is not a string in")
+            result[key] = self.visit(value_node)
         return result
 
-    def _text_part(self, node: ast.expr, scope: Scope) -> str:
-        match node:
-            case ast.Constant(value=str() as text):
-                return text
-            case ast.FormattedValue(value=inner, conversion=-1, format_spec=None):
-                text = self._value(inner, scope)
-                if isinstance(text, str):
-                    return text
-        self._unknown(node, "a formatted value")
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> str:
+        return self._bounded(node, "".join(self.visit(part) for part in node.values))
 
-    def _operation(self, node: ast.BinOp, scope: Scope) -> Any:
-        left, right = self._value(node.left, scope), self._value(node.right, scope)
-        match node.op, left, right:
-            case ast.Add(), str(), str():
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> str:
+        value = self.visit(node.value)
+        if isinstance(value, str) and node.conversion == -1 and node.format_spec is None:
+            return value
+        raise self.evaluator.unknown(node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
+        match node.op, self.visit(node.left), self.visit(node.right):
+            case ast.Add(), str() as left, str() as right:
                 return self._bounded(node, left + right)
-            case ast.Div(), PackagePath(), str():
-                return left / right
-        self._unknown(node)
+            case ast.Div(), PackagePath() as directory, str() as name:
+                return directory / name
+        raise self.evaluator.unknown(node)
 
-    def _comparison(self, node: ast.Compare, left: Any, comparison: ast.cmpop, right: Any) -> bool:
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        return self.visit(node.body if self.condition(node.test) else node.orelse)
+
+    def visit_Compare(self, node: ast.Compare) -> bool:
+        if len(node.ops) > 1:
+            raise self.evaluator.unknown(node)
+        left, right = self.visit(node.left), self.visit(node.comparators[0])
         if isinstance(left, Version) and isinstance(right, Version):
-            self.compared_versions |= {left, right} - {Version(self._transformers_version)}
-        elif isinstance(left, Foreign | PackagePath) or isinstance(right, Foreign | PackagePath):
-            self._unknown(node)
+            self.evaluator.compared_versions |= {left, right} - {Version(self.evaluator.transformers_version)}
+        elif isinstance(left, Foreign | Version) or isinstance(right, Foreign | Version):
+            raise self.evaluator.unknown(node)
         try:
-            return _COMPARISONS[type(comparison)](left, right)
+            return _COMPARISONS[type(node.ops[0])](left, right)
         except TypeError:
-            self._unknown(node)
+            raise self.evaluator.unknown(node) from None
 
-    def _attribute(self, node: ast.Attribute, scope: Scope) -> Any:
-        match self._value(node.value, scope), node.attr:
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        match self.visit(node.value), node.attr:
             case Foreign(name="transformers"), "__version__":
-                return self._transformers_version
+                return self.evaluator.transformers_version
             case PackagePath(parts=("__file__",)), "parent":
                 return PackagePath()
             case ProcessingClass(chat_template=chat_template), "chat_template":
                 return chat_template
             case ProcessingClass() as processing_class, "tokenizer":
                 return processing_class
-        self._unknown(node)
+        raise self.evaluator.unknown(node)
 
-    def _call(self, node: ast.Call, scope: Scope) -> Any:
+    def visit_Call(self, node: ast.Call) -> Any:
         match node:
-            case ast.Call(func=ast.Attribute(value=owner, attr="read_text"), args=[]) if _reads_utf8(node):
-                return self._read(node, self._value(owner, scope))
             case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name() as instance, ast.Name()], keywords=[]):
-                if isinstance(self._value(instance, scope), ProcessingClass):
+                if isinstance(self.visit(instance), ProcessingClass):
                     return False
-            case ast.Call(func=ast.Name() as function, args=arguments):
-                return self._constructed(node, self._value(function, scope), arguments, scope)
-        self._unknown(node)
+            case ast.Call(
+                func=ast.Attribute(value=path, attr="read_text"),
+                args=[],
+                keywords=[ast.keyword(arg="encoding", value=ast.Constant(value="utf-8"))],
+            ):
+                return self._read_text(node, self.visit(path))
+            case ast.Call(func=ast.Name() as function):
+                return self._construct(node, self.visit(function))
+        raise self.evaluator.unknown(node)
 
-    def _constructed(self, node: ast.Call, function: Any, arguments: Sequence[ast.expr], scope: Scope) -> Any:
-        values = [self._value(argument, scope) for argument in arguments]
-        match function, values:
-            case Foreign(name="packaging.version.Version"), [str() as text] if not node.keywords:
-                try:
-                    return Version(text)
-                except InvalidVersion:
-                    self._unknown(node)
-            case Foreign(name="pathlib.Path"), [Foreign(name="__file__")] if not node.keywords:
+    def condition(self, node: ast.expr) -> bool:
+        value = self.visit(node)
+        if not isinstance(value, bool):
+            raise self.evaluator.unknown(node, "a condition that is neither true nor false,")
+        return value
+
+    def _construct(self, node: ast.Call, function: Any) -> Any:
+        match function, [self.visit(argument) for argument in node.args], node.keywords:
+            case Foreign(name="packaging.version.Version"), [str() as version], []:
+                return self._version(node, version)
+            case Foreign(name="pathlib.Path"), [Foreign(name="__file__")], []:
                 return PackagePath(("__file__",))
-            case Foreign(name="typing.TypeVar"), [str() as name, *_]:
+            case Foreign(name="typing.TypeVar"), [str() as name, *_], []:
                 return Foreign(name)
-        self._unknown(node)
+        raise self.evaluator.unknown(node)
 
-    def _read(self, node: ast.Call, path: Any) -> str:
+    def _version(self, node: ast.Call, text: str) -> Version:
+        try:
+            return Version(text)
+        except InvalidVersion:
+            raise self.evaluator.unknown(node) from None
+
+    def _read_text(self, node: ast.Call, path: Any) -> str:
         if not isinstance(path, PackagePath):
-            self._unknown(node)
+            raise self.evaluator.unknown(node)
         relative = "/".join(path.parts)
         try:
-            return self._read_text(relative)
+            return self.evaluator.read_text(relative)
         except KeyError:
-            raise UpstreamError(f"{self._filename}:{node.lineno}: reads {relative!r}, which is not there") from None
+            message = f"{self.evaluator.filename}:{node.lineno}: reads {relative!r}, which is not there"
+            raise UpstreamError(message) from None
 
     def _bounded(self, node: ast.expr, text: str) -> str:
         if len(text) > MAX_STRING_CHARACTERS:
-            self._unknown(node, f"a string of more than {MAX_STRING_CHARACTERS} characters,")
+            raise self.evaluator.unknown(node, f"a string of more than {MAX_STRING_CHARACTERS} characters,")
         return text
 
-    def _unknown(self, node: ast.stmt | ast.expr, description: str | None = None) -> NoReturn:
-        what = description or type(node).__name__
-        raise UpstreamError(
-            f"{self._filename}:{node.lineno}: does not know how to read {what} `{_excerpt(node)}`",
-            "pin an earlier TRL, or extend rgw.upstream.evaluator by this construct",
-        )
+
+class _Statements(_Expressions):
+    """The effect of statements; one method for each construct that is known."""
+
+    def execute(self, statements: Iterable[ast.stmt]) -> Outcome:
+        for statement in statements:
+            outcome: Outcome = self.visit(statement)
+            if outcome is not Outcome.COMPLETED:
+                return outcome
+        return Outcome.COMPLETED
+
+    def visit_Expr(self, node: ast.Expr) -> Outcome:
+        if not isinstance(node.value, ast.Constant):
+            raise self.evaluator.unknown(node)
+        return Outcome.COMPLETED
+
+    def visit_Import(self, node: ast.Import) -> Outcome:
+        for name in node.names:
+            package = name.name.partition(".")[0]
+            self.scope[name.asname or package] = Foreign(name.name if name.asname else package)
+        return Outcome.COMPLETED
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> Outcome:
+        for name in node.names:
+            if name.name == "*":
+                raise self.evaluator.unknown(node)
+            self.scope[name.asname or name.name] = Foreign(f"{node.module}.{name.name}")
+        return Outcome.COMPLETED
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Outcome:
+        self.scope[node.name] = node
+        return Outcome.COMPLETED
+
+    def visit_Assign(self, node: ast.Assign) -> Outcome:
+        value = self.visit(node.value)
+        for target in node.targets:
+            self._assign(target, value)
+        return Outcome.COMPLETED
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Outcome:
+        if node.value is not None:
+            self._assign(node.target, self.visit(node.value))
+        return Outcome.COMPLETED
+
+    def visit_If(self, node: ast.If) -> Outcome:
+        return self.execute(node.body if self.condition(node.test) else node.orelse)
+
+    def visit_For(self, node: ast.For) -> Outcome:
+        for number in self._iterations(node):
+            self._assign(node.target, number)
+            outcome = self.execute(node.body)
+            if outcome is not Outcome.COMPLETED:
+                return outcome
+        return Outcome.COMPLETED
+
+    def visit_Return(self, _: ast.Return) -> Outcome:
+        return Outcome.RETURNED
+
+    def visit_Raise(self, _: ast.Raise) -> Outcome:
+        return Outcome.RAISED
+
+    def _iterations(self, node: ast.For) -> range:
+        match node:
+            case ast.For(iter=ast.Call(func=ast.Name(id="range"), args=[count], keywords=[]), orelse=[]):
+                number = self.visit(count)
+                if isinstance(number, int) and number <= MAX_ITERATIONS:
+                    return range(number)
+        raise self.evaluator.unknown(node)
+
+    def _assign(self, target: ast.expr, value: Any) -> None:
+        match target:
+            case ast.Name(id=name):
+                self.scope[name] = value
+            case ast.Tuple(elts=targets) if isinstance(value, tuple) and len(value) == len(targets):
+                for part, part_value in zip(targets, value, strict=True):
+                    self._assign(part, part_value)
+            case ast.Attribute(value=owner) if isinstance(receiver := self.visit(owner), ProcessingClass):
+                receiver.attributes[target.attr] = value
+            case _:
+                raise self.evaluator.unknown(target, "an assignment to")
 
 
 def _excerpt(node: ast.AST) -> str:
-    first_line = ast.unparse(node).strip().splitlines()[0]
-    return first_line if len(first_line) <= 80 else first_line[:77] + "…"
-
-
-def _reads_utf8(node: ast.Call) -> bool:
-    match node.keywords:
-        case [ast.keyword(arg="encoding", value=ast.Constant(value="utf-8"))]:
-            return True
-    return False
-
-
-def _bound_name(name: ast.alias) -> str:
-    return name.asname or name.name.partition(".")[0]
-
-
-def _imported_name(name: ast.alias) -> str:
-    return name.name if name.asname else name.name.partition(".")[0]
+    first_line = ast.unparse(node).strip().partition("\n")[0]
+    return first_line if len(first_line) <= 80 else f"{first_line[:79]}…"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -41,7 +42,8 @@ def fetch(repository: str, ref: str, *, into: Path) -> str:
 
 def resolve(repository: Path, ref: str) -> str:
     """The full commit of a ref of a local repository."""
-    return _run(["-C", str(repository), "rev-parse", "--verify", "--end-of-options", f"{ref}^{{commit}}"]).decode().strip()
+    arguments = ["-C", str(repository), "rev-parse", "--verify", "--end-of-options", f"{ref}^{{commit}}"]
+    return _run(arguments).decode().strip()
 
 
 def list_files(repository: Path, commit: str) -> list[str]:
@@ -68,18 +70,18 @@ def _remote_name(repository: str, ref: str) -> str:
 
 
 def _run(arguments: list[str]) -> bytes:
-    environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
+    git = shutil.which("git")
+    if git is None:
+        raise UpstreamError("there is no git client", "install git, or use --trl-source pypi or a path")
     try:
         result = subprocess.run(
-            ["git", *arguments],
-            env=environment,
+            [git, *arguments],
+            env={**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=TIMEOUT_SECONDS,
             check=True,
         )
-    except FileNotFoundError as error:
-        raise UpstreamError("there is no git client", "install git, or use --trl-source pypi or a path") from error
     except subprocess.TimeoutExpired as error:
         raise UpstreamError(f"git {_command(arguments)} took more than {TIMEOUT_SECONDS} s") from error
     except subprocess.CalledProcessError as error:

@@ -40,11 +40,12 @@ def merge(current: RegistryFiles, upstream: Upstream) -> RegistryFiles:
         **{sha256: value for sha256, value in current.fingerprints.items() if sha256 in templates},
         **{template.sha256: line_fingerprint(template.text) for template in upstream.templates},
     }
-    return RegistryFiles(schemas, templates, dict(sorted(fingerprints.items())), _lock(upstream, names, specs))
+    lock = _lock(upstream, names, specs)
+    return RegistryFiles(schemas, templates, dict(sorted(fingerprints.items())), _better_pinned(current.lock, lock))
 
 
 def schema_names(current: RegistryFiles, upstream: Upstream) -> dict[str, str]:
-    """sha256 -> registry schema, for each template that upstream maps to specs."""
+    """The registry schema of each template that upstream maps to specs, by sha256."""
     known = {
         _upstream_name(schema["origin"]["names"]): name
         for name, schema in current.schemas.items()
@@ -59,7 +60,7 @@ def schema_names(current: RegistryFiles, upstream: Upstream) -> dict[str, str]:
 
 
 def specs_by_schema(names: Mapping[str, str], upstream: Upstream) -> dict[str, Specs]:
-    """registry schema -> what upstream says of it."""
+    """What upstream says of each registry schema."""
     specs: dict[str, Specs] = {}
     for template in upstream.templates:
         if template.specs and specs.setdefault(names[template.sha256], template.specs) != template.specs:
@@ -176,10 +177,16 @@ def _reason(template: UpstreamTemplate, base: str) -> str:
 
 
 def _lock(upstream: Upstream, names: Mapping[str, str], specs: Mapping[str, Specs]) -> dict[str, Any]:
-    pin = {key: value for key, value in asdict(upstream.ref).items() if value is not None}
+    taken = {name: origin_of(specs[name]) for name in sorted(specs)}
     return {
         "repository": TRL_REPOSITORY,
-        **pin,
-        "schemas": {name: {key: origin_of(specs[name])[key] for key in ("names", "digests")} for name in sorted(specs)},
-        "templates": dict(sorted((t.sha256, names.get(t.sha256)) for t in upstream.templates)),
+        **{key: value for key, value in asdict(upstream.ref).items() if value is not None},
+        "schemas": {name: {key: origin[key] for key in ("names", "digests")} for name, origin in taken.items()},
+        "templates": dict(sorted((template.sha256, names.get(template.sha256)) for template in upstream.templates)),
     }
+
+
+def _better_pinned(current: Mapping[str, Any], new: dict[str, Any]) -> Mapping[str, Any]:
+    """The current lock where it says the same of the same version, and knows the commit while the new one does not."""
+    same = all(current.get(key) == new.get(key) for key in ("version", "schemas", "templates"))
+    return current if same and "commit" in current and "commit" not in new else new

@@ -13,14 +13,15 @@ from rgw.registry import journal
 from rgw.upstream.merging import Specs, came_from_upstream, dialects_of, merge, origin_of, schema_names, specs_by_schema
 from rgw.upstream.reading import Upstream
 from rgw.upstream.registry_files import (
+    LOCK,
     RegistryFiles,
     changed_contents,
     dump,
     notice_contents,
+    pin_of,
     read_registry_files,
     same_data,
 )
-from rgw.upstream.sources import UpstreamRef
 
 
 class Change(StrEnum):
@@ -66,30 +67,33 @@ class Plan:
     Attributes:
         registry: The directory that it is for.
         before: The pinned TRL in words; `None` before the first re-sync.
-        after: The TRL that was read.
+        after: The TRL that was read, in words.
         schemas: The schemas that change.
         templates: The chat templates that change.
         notes: What is left to a person.
+        differs: Whether the registry differs from what TRL says; it does not where only the pin would move.
         contents: The new text of each file that changes, by its path relative to the registry; `None` removes it.
     """
 
     registry: Path
     before: str | None
-    after: UpstreamRef
+    after: str
     schemas: tuple[SchemaChange, ...]
     templates: tuple[TemplateChange, ...]
     notes: tuple[Note, ...]
+    differs: bool
     contents: Mapping[str, str | None]
 
     @property
     def empty(self) -> bool:
-        """Whether the registry is already what it would become."""
+        """Whether there is nothing to write."""
         return not self.contents
 
 
 def plan_resync(registry: Path, upstream: Upstream) -> Plan:
-    """Compare the registry with what it becomes when `upstream` is taken in; nothing is written, unless an
-    interrupted re-sync is to be finished first.
+    """Compare the registry with what it becomes when `upstream` is taken in.
+
+    Nothing is written, unless an earlier re-sync was interrupted: that one is finished first.
 
     Raises:
         RegistryError: The registry cannot be read, or cannot take this TRL in.
@@ -100,12 +104,13 @@ def plan_resync(registry: Path, upstream: Upstream) -> Plan:
     after = merge(before, upstream)
     return Plan(
         registry=registry,
-        before=_pinned(before),
-        after=upstream.ref,
+        before=pin_of(before).label if before.lock else None,
+        after=upstream.ref.label,
         schemas=tuple(_schema_changes(before, after)),
         templates=tuple(_template_changes(before, after)),
         notes=tuple(_notes(before, after, upstream)),
-        contents=changed_contents(registry, before, after) | notice_contents(registry, upstream.ref),
+        differs=not same_data(_without_pin(before), _without_pin(after)),
+        contents=changed_contents(registry, before, after) | notice_contents(registry, pin_of(after)),
     )
 
 
@@ -119,9 +124,8 @@ def apply_plan(plan: Plan) -> None:
         journal.replace_files(plan.registry, plan.contents)
 
 
-def _pinned(registry: RegistryFiles) -> str | None:
-    lock = registry.lock
-    return UpstreamRef(lock["ref"], lock.get("version"), lock.get("commit")).label if lock else None
+def _without_pin(files: RegistryFiles) -> dict[str, Any]:
+    return files.documents() | {LOCK: {key: files.lock.get(key) for key in ("schemas", "templates")}}
 
 
 def _schema_changes(before: RegistryFiles, after: RegistryFiles) -> Iterator[SchemaChange]:
@@ -163,8 +167,11 @@ def _schema_notes(name: str, schema: Mapping[str, Any], specs: Specs | None) -> 
     elif not same_data(schema["origin"], origin_of(specs)):
         reason = " ".join(str(schema.get("patched")).split())
         diff = _diff(name, schema["dialects"], dialects_of(specs))
-        yield Note(f"schema {name}: TRL changed it; kept, as it is patched ({reason}). Review it, then bring "
-                   "its `origin` up to date", diff)
+        yield Note(
+            f"schema {name}: TRL changed it; kept, as it is patched ({reason}). Review it, then bring "
+            "its `origin` up to date",
+            diff,
+        )
 
 
 def _taken(schema: Mapping[str, Any] | None) -> Any:
@@ -172,5 +179,5 @@ def _taken(schema: Mapping[str, Any] | None) -> Any:
 
 
 def _diff(name: str, old: Any, new: Any) -> str:
-    lines = [dump(data).splitlines() if data is not None else [] for data in (old, new)]
-    return "\n".join(difflib.unified_diff(*lines, f"{name} (registry)", f"{name} (TRL)", lineterm=""))
+    before, after = (dump(data).splitlines() if data is not None else [] for data in (old, new))
+    return "\n".join(difflib.unified_diff(before, after, f"{name} (registry)", f"{name} (TRL)", lineterm=""))

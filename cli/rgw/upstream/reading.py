@@ -69,6 +69,7 @@ class UpstreamTemplate:
 
     @property
     def sha256(self) -> str:
+        """What identifies the template."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     @property
@@ -95,7 +96,7 @@ def read_upstream(source: UpstreamSource) -> Upstream:
     module = _decode(tree.read(MODULE_PATH), MODULE_PATH)
     texts = {
         path.removeprefix("trl/"): _decode(tree.read(path), path)
-        for path in tree.list(TEMPLATES_PATH)
+        for path in tree.paths_in(TEMPLATES_PATH)
         if path.endswith(".jinja")
     }
     return Upstream(tree.ref, read_module(module, texts))
@@ -159,14 +160,9 @@ def _view(module: ast.Module, texts: Mapping[str, str], filename: str, version: 
 
 def _require_named_templates(function: ast.FunctionDef, filename: str) -> None:
     """A template written out in the mapping itself would be missed, as templates are found by their names."""
-    for node in ast.walk(function):
-        if isinstance(node, ast.Compare) and any(isinstance(part, ast.Constant | ast.JoinedStr) and not _is_none(part)
-                                                 for comparator in node.comparators for part in ast.walk(comparator)):
-            raise UpstreamError(f"{filename}:{node.lineno}: compares with a template that has no name")
-
-
-def _is_none(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
+    for comparison in (node for node in ast.walk(function) if isinstance(node, ast.Compare)):
+        if any(isinstance(node, ast.Constant) and isinstance(node.value, str) for node in ast.walk(comparison)):
+            raise UpstreamError(f"{filename}:{comparison.lineno}: compares with a template that has no name")
 
 
 def _named_templates(bindings: Mapping[str, Any]) -> dict[str, str]:
@@ -179,9 +175,7 @@ def _named_templates(bindings: Mapping[str, Any]) -> dict[str, str]:
 
 def _unnamed_files(bindings: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, str]:
     named = set(_named_templates(bindings).values())
-    return {
-        path.rpartition("/")[2].removesuffix(".jinja"): text for path, text in texts.items() if text not in named
-    }
+    return {path.rpartition("/")[2].removesuffix(".jinja"): text for path, text in texts.items() if text not in named}
 
 
 def _specs(text: str, variant: str, views: Iterable[_View], filename: str) -> dict[Dialect, Spec]:

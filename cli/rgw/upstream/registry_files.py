@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +90,12 @@ def notice_contents(registry: Path, pin: UpstreamRef) -> dict[str, str | None]:
     text = path.read_text(encoding="utf-8")
     rewritten = _PIN_LINE.sub(lambda _: f"TRL pin: {describe_pin(pin)}", text)
     return {} if rewritten == text else {NOTICE: rewritten}
+
+
+def pin_of(files: RegistryFiles) -> UpstreamRef:
+    """The TRL that the registry is pinned to; it has been synced at least once."""
+    names = [attribute.name for attribute in fields(UpstreamRef)]
+    return UpstreamRef(**{name: files.lock[name] for name in names if name in files.lock})
 
 
 def describe_pin(pin: UpstreamRef) -> str:

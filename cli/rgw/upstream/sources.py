@@ -83,9 +83,11 @@ class SourceTree:
     files: Mapping[str, bytes]
 
     def read(self, path: str) -> bytes | None:
+        """The bytes of a file, if it is there."""
         return self.files.get(path)
 
-    def list(self, directory: str) -> list[str]:
+    def paths_in(self, directory: str) -> list[str]:
+        """The paths of the files below a directory."""
         return sorted(path for path in self.files if path.startswith(f"{directory}/"))
 
 
