@@ -1,0 +1,179 @@
+"""`rgw parse`: read raw output back to reasoning, text and tool calls, and show what happened to every byte."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rgw.commands.options import DebugOption, JsonOption, QueryOption, QuietOption, RegistryOption, RevisionOption
+from rgw.derender.policy import CallInReasoning, CutCall, Policy, TextAfterCall, Tolerance
+from rgw.errors import SourceError, UsageError
+from rgw.output import Mode, Output
+from rgw.rollouts import BadLine, Choice, NotRunnable, Readers, Reading, Request
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+_BAD_LINES_TOLD = 10
+
+
+def parse(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="One raw output, or - for standard input.")],
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="REF", help="Read with the schema of this model (hub id, directory, file)."),
+    ] = None,
+    schema: Annotated[
+        str | None, typer.Option("--schema", metavar="NAME", help="Read with this schema of the registry.")
+    ] = None,
+    template: Annotated[
+        str | None, typer.Option("--template", metavar="FILE", help="Read with the schema of this chat template.")
+    ] = None,
+    tools: Annotated[
+        str | None, typer.Option("--tools", metavar="FILE", help="The request's tools, a JSON list.")
+    ] = None,
+    prompt: Annotated[
+        str | None,
+        typer.Option("--prompt", metavar="TEXT|@FILE", help="The prompt that the output continues, or its last part."),
+    ] = None,
+    jsonl: Annotated[
+        bool, typer.Option("--jsonl", help="FILE holds one JSON object a line; print one result object a line.")
+    ] = False,
+    compare: Annotated[
+        bool | None,
+        typer.Option(
+            "--compare/--no-compare",
+            help="Put beside it what transformers alone returns (by default for one output, not for --jsonl).",
+        ),
+    ] = None,
+    whole: Annotated[bool, typer.Option("--whole", help="Leave nothing of a long output out.")] = False,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write the view to a standalone HTML file.")
+    ] = None,
+    svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Write the view to an SVG file.")] = None,
+    call_in_reasoning: Annotated[
+        CallInReasoning, typer.Option(help="A tool call inside reasoning that was never closed.")
+    ] = CallInReasoning.REASONING,
+    text_after_call: Annotated[TextAfterCall, typer.Option(help="Text after a tool call.")] = TextAfterCall.KEEP,
+    undeclared_tool: Annotated[Tolerance, typer.Option(help="A call of a tool that was not offered.")] = Tolerance.WARN,
+    cut_call: Annotated[CutCall, typer.Option(help="A turn that ends inside a call.")] = CutCall.DEGRADE,
+    argument_type: Annotated[
+        Tolerance, typer.Option(help="An argument that its tool does not declare, or declares otherwise.")
+    ] = Tolerance.WARN,
+    revision: RevisionOption = None,
+    registry: RegistryOption = None,
+    json: JsonOption = False,
+    query: QueryOption = None,
+    quiet: QuietOption = False,
+    debug: DebugOption = False,  # noqa: ARG001
+) -> None:
+    """Read a model's raw output back to reasoning, text and tool calls.
+
+    Without --model, --schema or --template it is read with every schema, to compare them: that identifies nothing.
+
+    \b
+    rgw parse output.txt --model Qwen/Qwen3-8B
+    rgw parse output.txt --schema qwen3 --tools tools.json --html turn.html
+    rgw parse rollouts.jsonl --jsonl --model ./checkpoint --query 'ill_formed'
+    """
+    output = Output.choose(json=json, query=query, quiet=quiet)
+    choice = Choice(schema=schema, template=template, model=model)
+    from rgw.registry.loader import load_registry
+    from rgw.rollouts import compare_schemas, read_lines, read_text, read_tools
+
+    policy = Policy(
+        call_in_reasoning=call_in_reasoning,
+        text_after_call=text_after_call,
+        undeclared_tool=undeclared_tool,
+        cut_call=cut_call,
+        argument_type=argument_type,
+    )
+    request = Request(
+        choice=choice,
+        prompt=read_text(prompt[1:]) if prompt is not None and prompt.startswith("@") else prompt,
+        tools=read_tools(tools) if tools is not None else None,
+    )
+    if (html is not None or svg is not None) and (jsonl or not choice):
+        raise UsageError("--html and --svg show one output, read with one schema", "name the schema, leave --jsonl out")
+    readers = Readers(load_registry(registry), policy=policy, revision=revision)
+    if jsonl:
+        raise typer.Exit(_stream(output, read_lines(file, readers, request, compare=compare is True)))
+    if not choice:
+        raise typer.Exit(_compare(output, compare_schemas(read_text(file), readers, request, name=file)))
+    reader = readers.reader(choice)
+    reading = reader.read(read_text(file), request, name=file, compare=compare is not False)
+    _show(output, reading, whole=whole)
+    _draw(reading, html=html, svg=svg)
+    raise typer.Exit(int(reading.parsed.ill_formed))
+
+
+def _show(output: Output, reading: Reading, *, whole: bool) -> None:
+    from rgw.output.documents import results_document
+
+    def human() -> Iterator[RenderableType]:
+        from rgw.output.turns import view
+
+        return view(reading, whole=whole)
+
+    output.document(results_document([reading.to_dict()]), human=human, quiet=[_word(reading)])
+    if reading.parsed.ill_formed and output.mode is not Mode.HUMAN:
+        errors = [issue.code.value for issue in reading.parsed.issues if issue.severity == "error"]
+        output.error(f"{reading.id}: ill-formed: {', '.join(dict.fromkeys(errors))}")
+
+
+def _compare(output: Output, results: list[Reading | NotRunnable]) -> int:
+    from rgw.output.documents import comparison_document
+
+    def human() -> Iterator[RenderableType]:
+        from rgw.output.comparison import view
+
+        return view(results)
+
+    clean = [result.schema for result in results if result.clean]
+    output.document(comparison_document(results), human=human, quiet=clean)
+    output.hint("this compares schemas on one output; `rgw detect` identifies a model's schema")
+    return int(not any(isinstance(result, Reading) and not result.parsed.ill_formed for result in results))
+
+
+def _stream(output: Output, readings: Iterator[Reading | BadLine]) -> int:
+    """Print one result a line; the worst of the exit codes."""
+    worst = clean = ill_formed = bad = 0
+    for reading in output.progress(readings, description="Reading"):
+        output.record(reading.to_dict()) if output.mode is not Mode.QUIET else None
+        if isinstance(reading, BadLine):
+            bad += 1
+            worst = max(worst, reading.error.exit_code)
+            if bad <= _BAD_LINES_TOLD:
+                output.error(f"line {reading.line}: {reading.error}")
+        elif reading.parsed.ill_formed:
+            ill_formed += 1
+            worst = max(worst, 1)
+        else:
+            clean += 1
+    output.hint(f"{clean:,} read, {ill_formed:,} ill-formed, {bad:,} bad lines")
+    return worst
+
+
+def _draw(reading: Reading, *, html: Path | None, svg: Path | None) -> None:
+    if html is not None:
+        from rgw.output.page import page
+
+        _write(html, page(reading))
+    if svg is not None:
+        from rgw.output.drawing import drawing
+
+        _write(svg, drawing(reading))
+
+
+def _write(path: Path, content: str) -> None:
+    try:
+        path.write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise SourceError(f"{path} could not be written: {error.strerror}", "name a file that can be") from error
+
+
+def _word(reading: Reading) -> str:
+    return "ill-formed" if reading.parsed.ill_formed else "clean"

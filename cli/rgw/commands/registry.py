@@ -1,0 +1,93 @@
+"""`rgw registry`: look at what is registered, and check a registry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rgw.commands.options import DebugOption, JsonOption, QueryOption, QuietOption, RegistryOption
+from rgw.output import Output
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from rgw.registry.model import Registry
+
+application = typer.Typer(
+    help="Browse and check the registered schemas and templates.", rich_markup_mode=None, no_args_is_help=False
+)
+
+
+_HASH_START = 8
+
+
+@application.command("list")
+def list_schemas(
+    registry: RegistryOption = None,
+    json: JsonOption = False,
+    query: QueryOption = None,
+    quiet: QuietOption = False,
+    debug: DebugOption = False,  # noqa: ARG001
+) -> None:
+    """List the schemas and how many templates each is registered for.
+
+    \b
+    rgw registry list
+    rgw registry list --query "templates[?schema=='qwen3'].repos[]"
+    """
+    output = Output.choose(json=json, query=query, quiet=quiet)
+    from rgw.output.documents import registry_document
+    from rgw.registry.loader import load_registry
+
+    known = load_registry(registry)
+    schemas, templates = list(known.schemas.values()), list(known.templates.values())
+
+    def human() -> Iterator[RenderableType]:
+        from rgw.output.registry import list_view
+
+        return list_view(schemas, templates)
+
+    output.document(registry_document(schemas, templates), human=human, quiet=known.schemas)
+
+
+@application.command("show")
+def show_schema(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A schema's name, or the start of a template's sha256.")],
+    registry: RegistryOption = None,
+    json: JsonOption = False,
+    query: QueryOption = None,
+    quiet: QuietOption = False,
+    debug: DebugOption = False,  # noqa: ARG001
+) -> None:
+    """Show one schema: where it comes from, what it is registered for, how it reads.
+
+    \b
+    rgw registry show qwen3
+    rgw registry show a55ee1b1
+    """
+    output = Output.choose(json=json, query=query, quiet=quiet)
+    from rgw.output.documents import schema_document
+    from rgw.registry.loader import load_registry
+
+    known = load_registry(registry)
+    schema = known.schema(_schema_name(known, name))
+    templates = [template for template in known.templates.values() if template.schema == schema.name]
+
+    def human() -> Iterator[RenderableType]:
+        from rgw.output.registry import show_view
+
+        return show_view(schema, templates)
+
+    output.document(schema_document(schema, templates), human=human, quiet=[template.sha256 for template in templates])
+
+
+def _schema_name(known: Registry, name: str) -> str:
+    """`name`, or the schema of the only template whose sha256 begins with it."""
+    found = {
+        template.schema
+        for sha256, template in known.templates.items()
+        if len(name) >= _HASH_START and sha256.startswith(name.lower()) and template.schema
+    }
+    return found.pop() if len(found) == 1 and name not in known.schemas else name

@@ -1,0 +1,110 @@
+"""The JSON documents of the command line's contract: each carries `"version": 1` and says what its view shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rgw.registry.model import RegisteredTemplate, Schema
+    from rgw.rollouts import NotRunnable, Reading
+    from rgw.upstream.planning import Plan
+
+Document = dict[str, Any]
+
+
+def results_document(results: Sequence[Mapping[str, Any]]) -> Document:
+    """What `detect` and `parse` print: one result for each thing that was asked about, in that order."""
+    return {"version": 1, "results": list(results)}
+
+
+def comparison_document(results: Iterable[Reading | NotRunnable]) -> Document:
+    """What `parse` prints without a schema: what each made of the output, those that read most of it first."""
+    return {"version": 1, "comparison": [_compared(result) for result in results]}
+
+
+def registry_document(schemas: Iterable[Schema], templates: Iterable[RegisteredTemplate]) -> Document:
+    """What `registry list` prints."""
+    return {
+        "version": 1,
+        "schemas": [_schema_summary(schema) for schema in schemas],
+        "templates": [_template_summary(template) for template in templates],
+    }
+
+
+def schema_document(schema: Schema, templates: Iterable[RegisteredTemplate]) -> Document:
+    """What `registry show` prints: all of a schema, and the templates that it is registered for."""
+    return {
+        "version": 1,
+        "schema": {
+            "name": schema.name,
+            "title": schema.title,
+            "origin": {
+                "source": schema.origin.source,
+                "names": dict(schema.origin.names),
+                "digests": dict(schema.origin.digests),
+            },
+            "patched": schema.patched,
+            "dialects": {dialect.value: spec for dialect, spec in schema.dialects.items()},
+            "turn": {
+                "end": list(schema.turn.end),
+                "resumable": list(schema.turn.resumable),
+                "prefill": schema.turn.prefill,
+            },
+            "untyped_values": schema.untyped_values.value,
+            "samples": [{"title": sample.title, "output": sample.output} for sample in schema.samples],
+        },
+        "templates": [
+            {**_template_summary(template), "seen_in": list(template.seen_in), "prefill": template.prefill}
+            for template in templates
+        ],
+    }
+
+
+def plan_document(plan: Plan, *, written: bool) -> Document:
+    """What `resync` prints."""
+    return {
+        "version": 1,
+        "registry": str(plan.registry),
+        "before": plan.before,
+        "after": plan.after,
+        "differs": plan.differs,
+        "schemas": [{"change": change.kind.value, "name": change.name, "diff": change.diff} for change in plan.schemas],
+        "templates": [
+            {
+                "change": change.kind.value,
+                "sha256": change.sha256,
+                "variant": change.variant,
+                "before": change.before,
+                "after": change.after,
+            }
+            for change in plan.templates
+        ],
+        "notes": [note.message for note in plan.notes],
+        "files": sorted(plan.contents),
+        "written": written,
+    }
+
+
+def _compared(result: Reading | NotRunnable) -> Document:
+    return {**result.to_dict(), "clean": result.clean}
+
+
+def _schema_summary(schema: Schema) -> Document:
+    return {
+        "name": schema.name,
+        "title": schema.title,
+        "origin": schema.origin.source,
+        "dialects": [dialect.value for dialect in schema.dialects],
+        "patched": schema.patched,
+    }
+
+
+def _template_summary(template: RegisteredTemplate) -> Document:
+    return {
+        "sha256": template.sha256,
+        "schema": template.schema,
+        "variant": template.variant,
+        "family": template.family,
+        "repos": list(template.repos),
+    }

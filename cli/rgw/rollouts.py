@@ -1,0 +1,351 @@
+"""Raw outputs as people hand them over: one text, or a stream of JSON lines, each with what is to read it.
+
+Chooses the schema, derenders, and puts beside it what transformers alone would have returned. Prints nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from rgw.errors import RgwError, SourceError, UnrecognisedTemplateError, UsageError
+from rgw.model import ParsedOutput
+
+if TYPE_CHECKING:
+    from rgw.derender import Derenderer, Policy
+    from rgw.derender.compare import TransformersResult
+    from rgw.registry.model import Registry, Schema
+
+Tools = Sequence[Mapping[str, Any]]
+
+STDIN = "-"
+OUTPUT_LIMIT = 64 * 1024 * 1024
+READERS_KEPT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One raw output and what came of it.
+
+    Attributes:
+        id: What the caller calls it: a line's `id`, else its number, else the file's name.
+        transformers: What the installed transformers alone makes of it; `None` where that was not asked for.
+    """
+
+    id: Any
+    output: str
+    schema: str
+    engine: str
+    parsed: ParsedOutput
+    transformers: TransformersResult | None = None
+
+    @property
+    def clean(self) -> bool:
+        """Nothing at all is wrong."""
+        return not self.parsed.issues
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form of the command line's contract."""
+        result = {"id": self.id, "schema": self.schema, "engine": self.engine, **self.parsed.to_dict()}
+        alone = self.transformers
+        if alone is not None:
+            result["transformers"] = {
+                "agrees": alone.agrees_with(self.parsed),
+                "error": alone.error or None,
+                "reasoning": alone.reasoning,
+                "text": alone.text,
+                "tool_uses": alone.tool_uses,
+            }
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line of a stream that could not be read at all; the lines around it are not affected."""
+
+    line: int
+    id: Any
+    error: RgwError
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form of the command line's contract."""
+        return {"id": self.id, "line": self.line, "error": str(self.error)}
+
+
+@dataclass(frozen=True, slots=True)
+class NotRunnable:
+    """A schema that the installed transformers cannot run."""
+
+    schema: str
+    error: RgwError
+    clean = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form of the command line's contract."""
+        return {"schema": self.schema, "error": str(self.error)}
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is to read an output: exactly one of a schema's name, a template file, a model.
+
+    Raises:
+        UsageError: More than one is given.
+    """
+
+    schema: str | None = None
+    template: str | None = None
+    model: str | None = None
+
+    def __post_init__(self) -> None:
+        if sum(choice is not None for choice in (self.schema, self.template, self.model)) > 1:
+            raise UsageError("schema, template and model exclude each other", "name the one that is to read the output")
+
+    def __bool__(self) -> bool:
+        return (self.schema or self.template or self.model) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is known of an output besides its text.
+
+    Attributes:
+        choice: What is to read it.
+        prompt: The prompt that it continues; `None` when unknown.
+        tools: The tools that were offered; `None` when unknown.
+    """
+
+    choice: Choice = Choice()
+    prompt: str | None = None
+    tools: Tools | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A derenderer, and what the chosen template pre-writes of a turn when no prompt says so."""
+
+    derenderer: Derenderer
+    prefill: str | None = None
+
+    def read(self, output: str, request: Request, *, name: Any, compare: bool = False) -> Reading:
+        """Derender one output.
+
+        Args:
+            output: The decoded completion, special tokens kept.
+            request: Its prompt and tools.
+            name: The `id` of the reading.
+            compare: Put beside it what transformers alone makes of it.
+        """
+        prompt = self.prefill if request.prompt is None else request.prompt
+        derenderer = self.derenderer
+        parsed = derenderer.parse(output, prompt=prompt, tools=request.tools)
+        alone = _transformers_alone(derenderer.schema, output, prompt, request.tools) if compare else None
+        return Reading(name, output, derenderer.schema.name, derenderer.engine, parsed, alone)
+
+
+class Readers:
+    """Makes the reader for each choice once.
+
+    Args:
+        registry: The schemas and templates.
+        policy: What to do where projects disagree.
+        revision: The branch, tag or commit of models on the hub.
+    """
+
+    def __init__(self, registry: Registry, *, policy: Policy, revision: str | None = None) -> None:
+        self._registry = registry
+        self._policy = policy
+        self._revision = revision
+        self._outcome = lru_cache(READERS_KEPT)(self._try)
+
+    def reader(self, choice: Choice) -> Reader:
+        """The reader for a choice.
+
+        Raises:
+            UsageError: No such schema.
+            SourceError: The model or the template file could not be read.
+            UnrecognisedTemplateError: No schema is registered for its template.
+            EngineError: The installed transformers cannot run the schema.
+        """
+        outcome = self._outcome(choice)
+        if isinstance(outcome, RgwError):
+            raise outcome
+        return outcome
+
+    def readers(self) -> Iterator[Reader | NotRunnable]:
+        """A reader for every schema of the registry."""
+        for name in self._registry.schemas:
+            try:
+                yield self._for_schema(name)
+            except RgwError as error:
+                yield NotRunnable(name, error)
+
+    def _try(self, choice: Choice) -> Reader | RgwError:
+        """A failure is an outcome too, so that a stream does not ask for the same missing model line by line."""
+        try:
+            return self._for_ref(choice) if choice.schema is None else self._for_schema(choice.schema)
+        except RgwError as error:
+            return error
+
+    def _for_ref(self, choice: Choice) -> Reader:
+        from rgw.detection import detect
+        from rgw.templates.resolve import resolve
+
+        detection = detect(resolve(choice.template or choice.model or "", revision=self._revision), self._registry)
+        if detection.schema is None or detection.registered is None:
+            raise UnrecognisedTemplateError(f"{detection.ref}: {detection.message}")
+        return self._for_schema(detection.schema.name, prefill=detection.registered.prefill)
+
+    def _for_schema(self, name: str, *, prefill: str | None = None) -> Reader:
+        from rgw.derender import Derenderer
+
+        schema = self._registry.schema(name)
+        markers = self._registry.call_markers
+        return Reader(Derenderer(schema, policy=self._policy, call_markers=markers), prefill)
+
+
+def compare_schemas(output: str, readers: Readers, request: Request, *, name: Any) -> list[Reading | NotRunnable]:
+    """Read one output with every schema, those that read most of it first. A comparison: it identifies nothing."""
+    results = [
+        reader if isinstance(reader, NotRunnable) else reader.read(output, request, name=name)
+        for reader in readers.readers()
+    ]
+    return sorted(results, key=_rank)
+
+
+def read_lines(path: str, readers: Readers, default: Request, *, compare: bool = False) -> Iterator[Reading | BadLine]:
+    """Read a stream of JSON lines, in order and in constant memory; blank lines are skipped.
+
+    Args:
+        path: A file or `-`. Each line is an object: `output`, optional `id`, `prompt` and `tools`, and one of
+            `schema`, `template` and `model`.
+        readers: Where readers come from.
+        default: What holds for the lines that do not say.
+        compare: Put beside each what transformers alone makes of it.
+
+    Raises:
+        SourceError: The file could not be opened or read on; what was read before has been yielded.
+    """
+    for number, content in enumerate(_lines(path), 1):
+        if not content.strip():
+            continue
+        record: Mapping[str, Any] = {}
+        try:
+            record = _record(content)
+            request = _request(record, default)
+            reader = readers.reader(request.choice)
+            yield reader.read(record["output"], request, name=record.get("id", number), compare=compare)
+        except RgwError as error:
+            yield BadLine(number, record.get("id", number), error)
+
+
+def read_text(path: str) -> str:
+    """The text of a file or of standard input, byte for byte.
+
+    Raises:
+        SourceError: It could not be read, is no UTF-8 text or is over the limit.
+    """
+    with _opened(path) as file:
+        content = file.read(OUTPUT_LIMIT + 1)
+    if len(content) > OUTPUT_LIMIT:
+        raise SourceError(f"{path} is over the limit of {OUTPUT_LIMIT // 1024**2} MiB", "pass a single raw output")
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise SourceError(
+            f"{path} is no UTF-8 text: byte {error.start} does not decode", "pass decoded output"
+        ) from error
+
+
+def read_tools(path: str) -> Tools:
+    """The tools of a request from a JSON file.
+
+    Raises:
+        SourceError: It could not be read.
+        UsageError: It is not a JSON list of objects.
+    """
+    try:
+        return _tools(json.loads(read_text(path)))
+    except json.JSONDecodeError as error:
+        raise UsageError(f"{path}, line {error.lineno}: {error.msg}", "write the tools as a JSON list") from error
+    except (RecursionError, ValueError) as error:
+        raise UsageError(f"{path}: {error}", "write the tools as a JSON list") from error
+
+
+def _lines(path: str) -> Iterator[bytes]:
+    with _opened(path) as file:
+        yield from file
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[IO[bytes]]:
+    try:
+        if path != STDIN:
+            with Path(path).open("rb") as file:
+                yield file
+        elif sys.stdin is not None:
+            yield sys.stdin.buffer
+        else:
+            raise SourceError("standard input is closed", "name a file")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise SourceError(f"{path}: {reason}", "name a file that can be read, or - for standard input") from error
+
+
+def _record(content: bytes) -> Mapping[str, Any]:
+    try:
+        record = json.loads(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise UsageError(f"byte {error.start} is no UTF-8", "write the line as UTF-8 JSON") from error
+    except json.JSONDecodeError as error:
+        raise UsageError(
+            f"invalid JSON at column {error.colno}: {error.msg}", "write one JSON object a line"
+        ) from error
+    except (RecursionError, ValueError) as error:
+        raise UsageError(f"invalid JSON: {error}", "write one JSON object a line") from error
+    if not isinstance(record, dict):
+        raise UsageError(f"it is no JSON object but {type(record).__name__}", "write one JSON object a line")
+    if not isinstance(record.get("output"), str):
+        raise UsageError("it has no 'output' string", "put the raw output there")
+    if not isinstance(record.get("prompt", ""), str | None):
+        raise UsageError("'prompt' is no string", "put the decoded prompt there, or leave it out")
+    if record.get("tools") is not None:
+        _tools(record["tools"])
+    return {key: value for key, value in record.items() if value is not None}
+
+
+def _tools(value: Any) -> Tools:
+    if not isinstance(value, list) or not all(isinstance(tool, dict) for tool in value):
+        raise UsageError("the tools are no list of objects", "write them as apply_chat_template takes them")
+    return value
+
+
+def _request(record: Mapping[str, Any], default: Request) -> Request:
+    names = {key: record[key] for key in ("schema", "template", "model") if key in record}
+    for key, value in names.items():
+        if not isinstance(value, str):
+            raise UsageError(f"{key!r} is no string", "name it as on the command line")
+    choice = Choice(**names) or default.choice
+    if not choice:
+        raise UsageError("nothing says what reads it", "add a schema, template or model, or give one as an option")
+    return Request(choice, record.get("prompt", default.prompt), record.get("tools", default.tools))
+
+
+def _transformers_alone(schema: Schema, output: str, prompt: str | None, tools: Tools | None) -> TransformersResult:
+    from rgw.derender.compare import transformers_result
+
+    return transformers_result(schema, output, prompt, tools)
+
+
+def _rank(result: Reading | NotRunnable) -> tuple[Any, ...]:
+    if isinstance(result, NotRunnable):
+        return (3, 0, 0, result.schema)
+    parsed = result.parsed
+    state = 2 if parsed.ill_formed else 1 if parsed.issues else 0
+    return (state, -len(parsed.tool_uses), len(parsed.issues), -len(parsed.reasoning), result.schema)
