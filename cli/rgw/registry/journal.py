@@ -75,13 +75,13 @@ def _stage(registry: Path, contents: Mapping[str, str | None]) -> None:
         if not (staging / JOURNAL).exists():
             shutil.rmtree(staging, ignore_errors=True)
         raise
-    _synchronise(staging)
 
 
 def _roll_forward(registry: Path) -> None:
     """Carry out the journal if there is one, whether or not a part of it was done before; remove all traces."""
     staging = registry / STAGING
     if (staging / JOURNAL).exists():
+        _synchronise(staging)
         journal: dict[str, str | None] = json.loads((staging / JOURNAL).read_text(encoding="utf-8"))
         for path, staged in journal.items():
             _carry_out(registry / path, staging / staged if staged else None)
