@@ -1,0 +1,233 @@
+"""Made-up conversations: Hypothesis strategies for what people, models and tools say to each other.
+
+They know no template and no schema, so that one list of conversations serves every pair. In hostile conversations,
+placeholder characters stand where the delimiters of whichever schema is tried go; `with_delimiters` puts them there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as with_seed
+from hypothesis import strategies as st
+
+from rgw.proof.model import Call, Conversation, Role, Turn
+
+_PLACEHOLDERS = [chr(0xE000 + number) for number in range(12)]
+
+_WORDS = (
+    "yes",
+    "Paris",
+    "The weather is fine.",
+    "Let me see…\n\nFirst, the date.",
+    "naïve 日本語 🙂 مرحبا",
+    'l\'été "quoted" \\ back\\slash',
+    "def f(x):\n    return {'a': [x < 1, x > 2 & 3]}\n",
+    '{"a": [1, 2], "b": null}',
+    '<div class="x">&amp; 1 < 2</div>',
+    "```python\nprint('hi')\n```",
+    "# Title\n- one\n- two\n\n| a | b |",
+    "https://example.org/?q=a&b=%20#c",
+    "f(x=1, y=[2, 3])",
+    "key: value; [tag] (note) {brace}",
+    "$5.00, 50% off!",
+    "a\tb",
+    "line one\nline two",
+    "C:\\new\\table\\0",
+)
+_WHITE_SPACE = (
+    " x",
+    "x ",
+    "\nx",
+    "x\n",
+    "\n\n  x  \n\n",
+    "    indented",
+    "\tx\t",
+    "x\r\ny",
+    "\u00a0x\u3000",
+    " ",
+    "\n",
+    "\n\n",
+)
+_LOOKALIKES = (
+    "true",
+    "False",
+    "null",
+    "None",
+    "42",
+    "007",
+    "02139",
+    "1.0",
+    "1e5",
+    "-0",
+    "NaN",
+    "[]",
+    "{}",
+    '"x"',
+    "[1, 2]",
+)
+
+_NAMES = ("get_weather", "search", "f", "run-code", "getUserInfo", "math.add", "tool_2", "fs_read_file")
+_KEYS = ("city", "q", "x", "max_results", "user-id", "fromDate", "type", "name", "arguments", "value2")
+
+_ALPHABET = "aZ09 _-.,:;!?'\"\\/()[]{}<>=&%$#@*+~^|`éßıñ日本한🙂🏽\u200d\u0301\u200b\u202e\ufeff\u2028\U00080e4c"
+
+_words = st.sampled_from(_WORDS)
+_free_text = st.text(_ALPHABET, max_size=12)
+_ordinary_text = st.one_of(_words, _words, _free_text, st.sampled_from(_WHITE_SPACE))
+_ordinary_string = st.one_of(
+    _words, _free_text, st.sampled_from(_WHITE_SPACE), st.sampled_from(_LOOKALIKES), st.just("")
+)
+
+_hostile_fragment = st.one_of(st.sampled_from(_PLACEHOLDERS), st.sampled_from(_PLACEHOLDERS), _words, st.just("\n"))
+_hostile_text = st.lists(_hostile_fragment, min_size=1, max_size=4).map("".join)
+
+_integers = st.one_of(st.integers(-10, 1000), st.sampled_from((2**53 + 1, -(2**63), 10**24)))
+_numbers = st.one_of(_integers, st.sampled_from((0.5, -1.25, 3.0, 1e-9, 1.5e300, 0.1)))
+
+
+def _values(strings: st.SearchStrategy[str]) -> Mapping[str, st.SearchStrategy[Any]]:
+    """Values by the JSON type that a tool declares."""
+    scalars = st.one_of(strings, _integers, st.booleans(), st.none(), st.just(0.5))
+    objects = st.dictionaries(st.sampled_from(_KEYS), scalars, max_size=3)
+    nested = st.one_of(scalars, objects, st.lists(scalars, max_size=3))
+    return {
+        "string": strings,
+        "integer": _integers,
+        "number": _numbers,
+        "boolean": st.booleans(),
+        "null": st.none(),
+        "array": st.lists(nested, max_size=3),
+        "object": st.dictionaries(st.sampled_from(_KEYS), nested, max_size=3),
+        "any": nested,
+    }
+
+
+_PROPERTIES: tuple[tuple[Mapping[str, Any], tuple[str, ...]], ...] = (
+    ({"type": "string"}, ("string",)),
+    ({"type": "integer"}, ("integer",)),
+    ({"type": "number"}, ("number",)),
+    ({"type": "boolean"}, ("boolean",)),
+    ({"type": "array", "items": {}}, ("array",)),
+    ({"type": "object", "properties": {}, "additionalProperties": True}, ("object",)),
+    ({"type": "null"}, ("null",)),
+    ({"type": ["string", "null"]}, ("string", "null")),
+    ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, ("integer", "string")),
+    ({"type": "string", "enum": ["celsius", "1", "true"]}, ("enum",)),
+    ({}, ("any",)),
+)
+
+
+@st.composite
+def _tools(draw: st.DrawFn) -> list[tuple[dict[str, Any], dict[str, tuple[str, ...]]]]:
+    """Tool schemas, each with the kinds of value that its arguments take."""
+    names = draw(st.lists(st.sampled_from(_NAMES), min_size=1, max_size=3, unique=True))
+    return [_tool(name, draw(_parameters)) for name in names]
+
+
+_parameters = st.dictionaries(st.sampled_from(_KEYS), st.sampled_from(_PROPERTIES), max_size=4)
+
+
+def _tool(
+    name: str, parameters: Mapping[str, tuple[Mapping[str, Any], tuple[str, ...]]]
+) -> tuple[dict[str, Any], dict[str, tuple[str, ...]]]:
+    properties = {key: {**schema, "description": f"The {key}."} for key, (schema, _) in parameters.items()}
+    function = {
+        "name": name,
+        "description": f"Does {name}.",
+        "parameters": {"type": "object", "properties": properties, "required": []},
+    }
+    return {"type": "function", "function": function}, {key: kinds for key, (_, kinds) in parameters.items()}
+
+
+@st.composite
+def _conversations(draw: st.DrawFn, *, hostile: bool) -> Conversation:
+    text = st.one_of(_ordinary_text, _hostile_text) if hostile else _ordinary_text
+    values = dict(_values(st.one_of(_ordinary_string, _hostile_text) if hostile else _ordinary_string))
+    values["enum"] = st.sampled_from(("celsius", "1", "true"))
+    offered = draw(st.one_of(_tools(), _tools(), st.just([])))
+
+    def call() -> Call:
+        tool, parameters = draw(st.sampled_from(offered))
+        arguments = {}
+        for key, kinds in parameters.items():
+            if draw(st.integers(0, 5)) == 5:
+                continue
+            arguments[key] = draw(values[draw(st.sampled_from(kinds))])
+        return Call(tool["function"]["name"], arguments)
+
+    def calls(minimum: int) -> tuple[Call, ...]:
+        return (
+            tuple(call() for _ in range(draw(st.sampled_from((1, 0, 1, 2, 3) if minimum == 0 else (1, 2)))))
+            if offered
+            else ()
+        )
+
+    def said(chance: int) -> str:
+        return draw(text) if draw(st.integers(0, chance)) else ""
+
+    turns = [Turn(Role.SYSTEM, draw(_words))] if draw(st.booleans()) else []
+    turns.append(Turn(Role.USER, draw(_words)))
+    for _ in range(draw(st.sampled_from((0, 0, 1, 2)))):
+        earlier = calls(1) if draw(st.booleans()) else ()
+        turns.append(Turn(Role.ASSISTANT, "" if earlier else draw(_words), draw(_words), earlier))
+        turns += [Turn(Role.TOOL, draw(_words), answers=answered.name) for answered in earlier]
+        turns += [] if earlier else [Turn(Role.USER, draw(_words))]
+    last_calls = calls(0)
+    answer = said(2) if last_calls else draw(text)
+    turns.append(Turn(Role.ASSISTANT, answer, said(2), last_calls))
+    return Conversation(tuple(turns), tuple(tool for tool, _ in offered) if offered else None)
+
+
+BENIGN = _conversations(hostile=False)
+"""Ordinary conversations: what a correct schema must bring back."""
+
+HOSTILE = _conversations(hostile=True)
+"""Conversations with placeholders for delimiters in text, reasoning and values: what may be refused, never misread."""
+
+
+@cache
+def conversations(*, count: int, seed: int, hostile: bool) -> tuple[Conversation, ...]:
+    """`count` conversations, the same ones for the same arguments."""
+    collected: list[Conversation] = []
+
+    @with_seed(seed)
+    @settings(
+        max_examples=count,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(HOSTILE if hostile else BENIGN)
+    def collect(conversation: Conversation) -> None:
+        collected.append(conversation)
+
+    collect()
+    return tuple(collected[:count])
+
+
+def with_delimiters(conversation: Conversation, delimiters: Sequence[str]) -> Conversation:
+    """Put a schema's delimiters where a hostile conversation has placeholders."""
+    if not delimiters:
+        return conversation
+    table = {ord(placeholder): delimiters[number % len(delimiters)] for number, placeholder in enumerate(_PLACEHOLDERS)}
+    last = conversation.last
+    calls = tuple(Call(call.name, _translated(call.arguments, table)) for call in last.calls)
+    return conversation.with_last(
+        replace(last, text=last.text.translate(table), reasoning=last.reasoning.translate(table), calls=calls)
+    )
+
+
+def _translated(value: Any, table: Mapping[int, str]) -> Any:
+    if isinstance(value, str):
+        return value.translate(table)
+    if isinstance(value, Mapping):
+        return {key: _translated(item, table) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_translated(item, table) for item in value]
+    return value

@@ -1,0 +1,162 @@
+"""The round trip: what was meant is rendered, cut out, derendered and compared.
+
+A difference is the template's doing only when the template writes the same text for what came back as for what was
+meant, for each part of the turn on its own; otherwise the schema misread the turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any
+
+from rgw.derender import Derenderer
+from rgw.model import ParsedOutput, Severity
+from rgw.proof.model import Call, Turn, canonical, same_calls, same_turn, turn_of
+from rgw.proof.turns import CutTurn, Studio
+
+
+class Outcome(StrEnum):
+    """What became of a turn on its way there and back."""
+
+    EXACT = "exact"
+    TEMPLATE_LOSSY = "template_lossy"
+    FLAGGED = "flagged"
+    SILENT = "silent"
+
+
+@dataclass(frozen=True, slots=True)
+class Trip:
+    """One turn, derendered and judged.
+
+    Attributes:
+        turn: The turn and what was meant.
+        typed: Whether the derender was told the tools.
+        parsed: What came back.
+        outcome: The judgement.
+        notes: What the template lost, or the codes of the errors that flagged it, or what differs.
+    """
+
+    turn: CutTurn
+    typed: bool
+    parsed: ParsedOutput
+    outcome: Outcome
+    notes: tuple[str, ...] = ()
+
+
+def round_trips(studio: Studio, derenderer: Derenderer, turns: Iterable[CutTurn]) -> list[Trip]:
+    """Derender each turn without its tools, and with them when there are any, and judge what comes back."""
+    attempts = [
+        (turn, typed, derenderer.parse(turn.output, prompt=turn.prompt, tools=_tools(turn) if typed else None))
+        for turn in turns
+        for typed in ((False, True) if turn.conversation.tools else (False,))
+    ]
+    differing = [
+        (turn, parsed) for turn, _, parsed in attempts if not parsed.ill_formed and not _is_exact(turn, parsed)
+    ]
+    excused = iter(_excused(studio, differing))
+    trips = []
+    for turn, typed, parsed in attempts:
+        if parsed.ill_formed:
+            trips.append(Trip(turn, typed, parsed, Outcome.FLAGGED, error_codes(parsed)))
+        elif _is_exact(turn, parsed):
+            trips.append(Trip(turn, typed, parsed, Outcome.EXACT))
+        else:
+            outcome = Outcome.TEMPLATE_LOSSY if next(excused) else Outcome.SILENT
+            trips.append(Trip(turn, typed, parsed, outcome, differences(turn.conversation.last, turn_of(parsed))))
+    return trips
+
+
+def error_codes(parsed: ParsedOutput) -> tuple[str, ...]:
+    """The distinct codes of what made a turn ill-formed."""
+    codes = (issue.code.value for issue in parsed.issues if issue.severity is Severity.ERROR)
+    return tuple(dict.fromkeys(codes))
+
+
+def _tools(turn: CutTurn) -> tuple[Mapping[str, Any], ...]:
+    return turn.conversation.tools or ()
+
+
+def _is_exact(turn: CutTurn, parsed: ParsedOutput) -> bool:
+    return same_turn(turn.conversation.last, turn_of(parsed))
+
+
+def _excused(studio: Studio, differing: Sequence[tuple[CutTurn, ParsedOutput]]) -> list[bool]:
+    """For each turn that came back different, whether the template cannot carry the difference."""
+    variants = [list(_variants(turn.conversation.last, turn_of(parsed))) for turn, parsed in differing]
+    written = iter(
+        studio.write(
+            [
+                (turn.conversation.with_last(variant), turn.variables)
+                for (turn, _), several in zip(differing, variants, strict=True)
+                for variant in several
+            ]
+        )
+    )
+    excused = []
+    for (turn, _), several in zip(differing, variants, strict=True):
+        texts = [next(written) for _ in several]
+        excused.append(all(text == turn.head + turn.output for text in texts))
+    return excused
+
+
+def _variants(meant: Turn, back: Turn) -> Iterator[Turn]:
+    """What came back as a whole, and what was meant with one part at a time as it came back."""
+    yield back
+    changed = []
+    if meant.text != back.text:
+        changed.append(replace(meant, text=back.text))
+    if meant.reasoning != back.reasoning:
+        changed.append(replace(meant, reasoning=back.reasoning))
+    if not same_calls(meant.calls, back.calls):
+        changed.append(replace(meant, calls=back.calls))
+    if len(changed) > 1:
+        yield from changed
+
+
+def differences(meant: Turn, back: Turn) -> tuple[str, ...]:
+    """What differs between two turns, in words that are the same for the same kind of difference."""
+    notes = []
+    for part, one, other in (("reasoning", meant.reasoning, back.reasoning), ("text", meant.text, back.text)):
+        if one != other:
+            notes.append(f"{part}: {_text_difference(one, other)}")
+    notes += _call_differences(meant.calls, back.calls)
+    return tuple(dict.fromkeys(notes))
+
+
+def _text_difference(meant: str, back: str) -> str:
+    if meant.strip() == back.strip():
+        return "outer white space"
+    if not back:
+        return "dropped"
+    return "changed" if meant else "made up"
+
+
+def _call_differences(meant: Sequence[Call], back: Sequence[Call]) -> Iterator[str]:
+    if len(meant) != len(back):
+        yield "calls: dropped" if len(back) < len(meant) else "calls: made up"
+        return
+    for one, other in zip(meant, back, strict=True):
+        if one.name != other.name:
+            yield "calls: another name"
+        for key in {**one.arguments, **other.arguments}:
+            if key not in other.arguments or key not in one.arguments:
+                yield "arguments: dropped" if key in one.arguments else "arguments: made up"
+            elif canonical(one.arguments[key]) != canonical(other.arguments[key]):
+                yield f"arguments: {_value_difference(one.arguments[key], other.arguments[key])}"
+
+
+def _value_difference(meant: Any, back: Any) -> str:
+    if isinstance(meant, str) and isinstance(back, str):
+        return _text_difference(meant, back)
+    if type(meant) is not type(back):
+        return f"{_type_name(meant)} read as {_type_name(back)}"
+    return f"{_type_name(meant)} changed"
+
+
+def _type_name(value: Any) -> str:
+    if value is None:
+        return "null"
+    names = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
+    return names[type(value)]

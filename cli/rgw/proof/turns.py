@@ -1,0 +1,155 @@
+"""Cutting the last assistant turn out of a rendered conversation, as the model would have had to write it.
+
+The cut is made against the generation prompt of the same conversation, with what that prompt pre-writes of the turn.
+"""
+
+from __future__ import annotations
+
+import os.path
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rgw.derender import Derenderer
+from rgw.model import IssueCode
+from rgw.proof.model import Call, Conversation, Role, Turn
+from rgw.proof.shapes import PROBE_DATE, Shape
+from rgw.templates.rendering import Rendered, RenderFailure, RenderPool, RenderRequest
+
+
+@dataclass(frozen=True, slots=True)
+class CutTurn:
+    """The last turn of a conversation as raw output.
+
+    Attributes:
+        conversation: What was meant.
+        variables: The extra variables that it was rendered with.
+        prompt: The text that the model continues.
+        output: What the model would write.
+        head: What stands before `output` in the rendered conversation.
+    """
+
+    conversation: Conversation
+    variables: Mapping[str, Any]
+    prompt: str
+    output: str
+    head: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoTurn:
+    """A conversation that gives no turn: the template refuses it, or does not continue its own generation prompt."""
+
+    conversation: Conversation
+    reason: str
+    refused: bool
+
+
+_QUESTION = Turn(Role.USER, "Hello")
+_PROBES = (
+    Turn(Role.ASSISTANT, "Answer"),
+    Turn(Role.ASSISTANT, "Other answer", "Thought"),
+    Turn(Role.ASSISTANT, calls=(Call("f", {"x": "y"}),)),
+)
+
+
+class Studio:
+    """Renders conversations with one template, in its shape, and cuts their last turns out.
+
+    Args:
+        pool: Where templates are rendered.
+        template: The chat template.
+        shape: What the template wants.
+        derenderer: Only asked whether what a prompt pre-writes leaves reasoning open.
+        tokens: The special tokens, where the schema knows better than the pool.
+    """
+
+    def __init__(
+        self,
+        pool: RenderPool,
+        template: str,
+        shape: Shape,
+        derenderer: Derenderer,
+        *,
+        tokens: Mapping[str, str] | None = None,
+    ) -> None:
+        self.shape = shape
+        self._pool = pool
+        self._template = template
+        self._tokens = tokens or {}
+        self._prefills = [self._prefill(variables) for variables in shape.states]
+        self._is_closed = [_leaves_nothing_open(derenderer, prefill) for prefill in self._prefills]
+
+    def turns(self, conversations: Sequence[Conversation]) -> Iterator[CutTurn | NoTurn]:
+        """The last turn of each conversation in each state of the template."""
+        adapted = [self.shape.adapt(conversation) for conversation in conversations]
+        pairs = [(conversation, state) for conversation in adapted for state in range(len(self.shape.states))]
+        requests = [
+            self._request(conversation, self.shape.states[state], prompt=prompt)
+            for conversation, state in pairs
+            for prompt in (True, False)
+        ]
+        answers = iter(self._pool.render(self._template, requests))
+        for (conversation, state), prompted, full in zip(pairs, answers, answers, strict=True):
+            yield self._cut(conversation, state, prompted, full)
+
+    def write(self, conversations: Sequence[tuple[Conversation, Mapping[str, Any]]]) -> list[str | None]:
+        """Whole conversations as text; `None` where the template refuses."""
+        requests = [self._request(conversation, variables, prompt=False) for conversation, variables in conversations]
+        return [
+            answer.text if isinstance(answer, Rendered) else None
+            for answer in self._pool.render(self._template, requests)
+        ]
+
+    def _cut(
+        self, conversation: Conversation, state: int, prompted: Rendered | RenderFailure, full: Rendered | RenderFailure
+    ) -> CutTurn | NoTurn:
+        for answer in (full, prompted):
+            if isinstance(answer, RenderFailure):
+                return NoTurn(conversation, answer.message, refused=True)
+        assert isinstance(prompted, Rendered)
+        assert isinstance(full, Rendered)
+        variables = self.shape.states[state]
+        if full.text.startswith(prompted.text):
+            output = full.text.removeprefix(prompted.text)
+            return CutTurn(conversation, variables, prompted.text, output, prompted.text)
+        return self._cut_before_prefill(conversation, state, prompted.text, full.text)
+
+    def _cut_before_prefill(self, conversation: Conversation, state: int, prompt: str, full: str) -> CutTurn | NoTurn:
+        """The turn of a template that does not repeat in a finished turn what its prompt pre-wrote.
+
+        A turn without reasoning continues a prompt that leaves none open. Any other turn continues the bare header.
+        """
+        prefill = self._prefills[state]
+        header = prompt.removesuffix(prefill)
+        if header == prompt or not full.startswith(header):
+            return NoTurn(conversation, "the finished turn does not continue the generation prompt", refused=False)
+        continues_prefill = self._is_closed[state] and not conversation.last.reasoning
+        output = full.removeprefix(header)
+        return CutTurn(conversation, self.shape.states[state], prompt if continues_prefill else header, output, header)
+
+    def _prefill(self, variables: Mapping[str, Any]) -> str:
+        """What the generation prompt writes beyond what every finished turn begins with."""
+        conversations = [Conversation((_QUESTION, probe)) for probe in _PROBES]
+        requests = [self._request(conversation, variables, prompt=False) for conversation in conversations]
+        requests.append(self._request(conversations[0], variables, prompt=True))
+        *finished, prompted = self._pool.render(self._template, requests)
+        if not isinstance(prompted, Rendered):
+            return ""
+        texts = [answer.text for answer in finished if isinstance(answer, Rendered)]
+        return prompted.text.removeprefix(os.path.commonprefix([prompted.text, *texts]))  # noqa: RUF071 - of texts, not of paths
+
+    def _request(self, conversation: Conversation, variables: Mapping[str, Any], *, prompt: bool) -> RenderRequest:
+        turns = conversation.turns[:-1] if prompt else conversation.turns
+        return RenderRequest(
+            self.shape.messages(turns),
+            tools=self.shape.tools(conversation),
+            add_generation_prompt=prompt,
+            variables={**self._tokens, **variables},
+            now=PROBE_DATE,
+        )
+
+
+def _leaves_nothing_open(derenderer: Derenderer, prefill: str) -> bool:
+    codes = {issue.code for issue in derenderer.parse(prefill, prompt="").issues}
+    return IssueCode.UNCLOSED_REASONING not in codes
