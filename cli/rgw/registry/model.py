@@ -5,6 +5,7 @@ Pure data; `loader` builds these from the YAML files and validates them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -41,12 +42,14 @@ class TurnRules:
         end: The literal end-of-turn markers that the model writes.
         resumable: Those of `end` after which the same turn may legitimately go on (a message-based format).
         reserved: Delimiter literals that may not stand in text: one that does is a stray delimiter, not an answer.
+        repeated_reasoning: Several blocks of reasoning in one turn are normal (a message-based format).
         prefill: What the generation prompt pre-writes of the turn when nothing else is known.
     """
 
     end: tuple[str, ...] = ()
     resumable: tuple[str, ...] = ()
     reserved: tuple[str, ...] = ()
+    repeated_reasoning: bool = False
     prefill: str = ""
 
 
@@ -86,7 +89,20 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A response schema: how the turns of a family of chat templates are read back."""
+    """A response schema: how the turns of a family of chat templates are read back.
+
+    Attributes:
+        name: What the schema is called in `--schema NAME` and in `templates.yaml`.
+        title: What people call the format.
+        origin: Where the schema was taken from.
+        dialects: The schema in each form that transformers reads.
+        turn: How a turn begins and ends.
+        layout: Where white space may stand.
+        untyped_values: How a value without a type is read.
+        patched: Why the schema differs from upstream on purpose; a re-sync then leaves it alone.
+        usable_by_name: Why no template is registered for the schema: its models ship none.
+        samples: Raw outputs with what they mean.
+    """
 
     name: str
     title: str
@@ -96,6 +112,7 @@ class Schema:
     layout: LayoutRules = field(default_factory=LayoutRules)
     untyped_values: UntypedValues = UntypedValues.JSON
     patched: str | None = None
+    usable_by_name: str | None = None
     samples: tuple[Sample, ...] = ()
 
 
@@ -114,3 +131,17 @@ class RegisteredTemplate:
     seen_in: tuple[str, ...] = ()
     prefill: str | None = None
     reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CallMarker:
+    """What a tool call looks like in the format of `family`: either a `literal` or a regular expression, `pattern`."""
+
+    family: str
+    literal: str | None = None
+    pattern: str | None = None
+
+    @property
+    def regex(self) -> str:
+        """The regular expression that finds the marker."""
+        return self.pattern if self.pattern is not None else re.escape(self.literal or "")

@@ -1,0 +1,266 @@
+"""Typing arguments by the request's tool schemas, on every transformers version alike.
+
+Where the wire carries no types, the declared JSON Schema type says how a value's text is read; where it carries them,
+the declared type is only compared. Unions, `anyOf`, `oneOf`, enums, `const`, `nullable` and local `$ref`s are read.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum, auto
+from typing import Any, NamedTuple
+
+from rgw.derender.json_values import read_json, skip_white_space
+from rgw.derender.reading import ContentError
+from rgw.registry.model import UntypedValues
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,400}")
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
+_LITERAL_LIMIT = 100_000
+_REFERENCE_DEPTH = 8
+
+
+class Declaration(NamedTuple):
+    """What a tool declares for one argument: the JSON types it admits, in order, and the members of its enum."""
+
+    types: tuple[str, ...]
+    members: tuple[Any, ...]
+
+
+class Fit(Enum):
+    """How a value relates to what its tool declares."""
+
+    FITS = auto()
+    PYTHON_LITERAL = auto()
+    MISFIT = auto()
+
+
+class ToolSchemas:
+    """The tools of one request, by name.
+
+    Args:
+        tools: OpenAI-style tools (`{"type": "function", "function": {…}}`), bare functions (`{"name", "parameters"}`)
+            or Python functions, as `apply_chat_template` accepts them. What is none of these is ignored.
+    """
+
+    def __init__(self, tools: Iterable[Mapping[str, Any] | Callable[..., Any]]) -> None:
+        self._parameters: dict[str, Mapping[str, Any]] = {}
+        self._declared: dict[tuple[str, str], Declaration | None] = {}
+        for tool in tools:
+            function = _function_of(tool)
+            name = function.get("name")
+            if isinstance(name, str):
+                parameters = function.get("parameters") or function.get("input_schema")
+                self._parameters[name] = parameters if isinstance(parameters, Mapping) else {}
+
+    def declares(self, tool: str) -> bool:
+        """Whether the request offers the tool."""
+        return tool in self._parameters
+
+    def undeclared_argument(self, tool: str, argument: str) -> bool:
+        """Whether the tool says which properties it has, and this is none of them."""
+        parameters = self._parameters.get(tool, {})
+        properties = parameters.get("properties")
+        if not isinstance(properties, Mapping) or argument in properties:
+            return False
+        return parameters.get("additionalProperties") in (None, False) and "patternProperties" not in parameters
+
+    def declared(self, tool: str, argument: str) -> Declaration | None:
+        """What the tool declares for an argument; `None` when it does not declare it."""
+        key = (tool, argument)
+        if key not in self._declared:
+            parameters = self._parameters.get(tool, {})
+            properties = parameters.get("properties")
+            schema = properties.get(argument) if isinstance(properties, Mapping) else None
+            self._declared[key] = _declaration(schema, parameters) if isinstance(schema, Mapping) else None
+        return self._declared[key]
+
+
+def _function_of(tool: Any) -> Mapping[str, Any]:
+    if callable(tool):
+        from transformers.utils.chat_template_utils import get_json_schema
+
+        tool = get_json_schema(tool)
+    function = tool.get("function", tool) if isinstance(tool, Mapping) else {}
+    return function if isinstance(function, Mapping) else {}
+
+
+def _declaration(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Declaration:
+    schema = _resolve(schema, root)
+    members = schema.get("enum")
+    return Declaration(
+        types=tuple(dict.fromkeys(_types(schema, root, _REFERENCE_DEPTH))),
+        members=tuple(members) if isinstance(members, list | tuple) else (),
+    )
+
+
+def _resolve(schema: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Follow local `$ref`s (`#/$defs/X`), a bounded number of steps."""
+    for _ in range(_REFERENCE_DEPTH):
+        reference = schema.get("$ref")
+        if not isinstance(reference, str) or not reference.startswith("#/"):
+            return schema
+        target: Any = root
+        for key in reference[2:].split("/"):
+            target = target.get(key) if isinstance(target, Mapping) else None
+        if not isinstance(target, Mapping):
+            return {}
+        schema = target
+    return {}
+
+
+def _types(schema: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> list[str]:
+    """The JSON types that a property schema admits, in the order of declaration; empty when it does not say."""
+    if depth == 0:
+        return []
+    schema = _resolve(schema, root)
+    declared = schema.get("type")
+    types = [declared] if isinstance(declared, str) else []
+    if isinstance(declared, list | tuple):
+        types += [name for name in declared if isinstance(name, str)]
+    for union in ("anyOf", "oneOf", "allOf"):
+        choices = schema.get(union)
+        for choice in choices if isinstance(choices, list | tuple) else ():
+            if isinstance(choice, Mapping):
+                types += _types(choice, root, depth - 1)
+    members = schema.get("enum", [schema["const"]] if "const" in schema else None)
+    if not types and isinstance(members, list | tuple):
+        types += [_type_of(member) for member in members]
+    if schema.get("nullable") is True:
+        types.append("null")
+    return types
+
+
+def _type_of(value: Any) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    for name, kind in (("integer", int), ("number", float), ("string", str), ("array", list)):
+        if isinstance(value, kind):
+            return name
+    return "object"
+
+
+def fits(value: Any, declaration: Declaration) -> bool:
+    """Whether a typed value has one of the types that its tool declares."""
+    types = declaration.types
+    if not types:
+        return True
+    found = _type_of(value)
+    if found == "integer" and "number" in types:
+        return True
+    if found == "number" and "integer" in types and float(value).is_integer():
+        return True
+    return found in types
+
+
+def read_untyped(text: str, declaration: Declaration | None, untyped: UntypedValues) -> tuple[Any, Fit]:
+    """Read a value whose wire carries no types.
+
+    Args:
+        text: The value as it stands in the output.
+        declaration: What the tool declares for it; `None` when nothing is declared.
+        untyped: How the response schema reads a value of no declared type.
+
+    Returns:
+        The value, and how it fits the declaration. The types other than `string` are tried in the order in which they
+        are declared, `string` last, since any text is a string; what fits none keeps its text.
+    """
+    if declaration is None or not declaration.types:
+        return (_json_or_text(text) if untyped is UntypedValues.JSON else text), Fit.FITS
+    types = declaration.types
+    if text in declaration.members:
+        return text, Fit.FITS
+    for name in types:
+        reader = _READERS.get(name)
+        if reader is not None and (read := reader(text)) is not None:
+            return read[0], Fit.FITS
+    if "string" in types:
+        return text, Fit.FITS
+    literal = _python_literal(text, types)
+    return (text, Fit.MISFIT) if literal is None else (literal, Fit.PYTHON_LITERAL)
+
+
+def _json_or_text(text: str) -> Any:
+    read = _json(text)
+    return text if read is None else read[0]
+
+
+def _json(text: str) -> tuple[Any] | None:
+    """The JSON value that the whole text is, in a tuple; `None` when it is none."""
+    try:
+        value, end = read_json(text, 0)
+    except ContentError:
+        return None
+    return (value,) if skip_white_space(text, end) == len(text) else None
+
+
+def _integer(text: str) -> tuple[int] | None:
+    text = text.strip()
+    if _INTEGER.fullmatch(text):
+        return (int(text),)
+    number = _number(text)
+    return (int(number[0]),) if number is not None and float(number[0]).is_integer() else None
+
+
+def _number(text: str) -> tuple[int | float] | None:
+    text = text.strip()
+    if _INTEGER.fullmatch(text):
+        return (int(text),)
+    if not _NUMBER.fullmatch(text):
+        return None
+    number = float(text)
+    return (number,) if abs(number) != float("inf") else None
+
+
+def _boolean(text: str) -> tuple[bool] | None:
+    word = text.strip().lower()
+    return (word == "true",) if word in ("true", "false") else None
+
+
+def _null(text: str) -> tuple[None] | None:
+    return (None,) if text.strip() in ("null", "None") else None
+
+
+def _object(text: str) -> tuple[Any] | None:
+    read = _json(text)
+    return read if read is not None and isinstance(read[0], dict) else None
+
+
+def _array(text: str) -> tuple[Any] | None:
+    read = _json(text)
+    return read if read is not None and isinstance(read[0], list) else None
+
+
+_READERS: Mapping[str, Callable[[str], tuple[Any] | None]] = {
+    "integer": _integer,
+    "number": _number,
+    "boolean": _boolean,
+    "null": _null,
+    "object": _object,
+    "array": _array,
+}
+
+
+def _python_literal(text: str, types: tuple[str, ...]) -> Any:
+    """A dict or list written as Python instead of JSON; `None` when the text is neither or is too large."""
+    if len(text) > _LITERAL_LIMIT or not {"object", "array"} & set(types):
+        return None
+    try:
+        value = ast.literal_eval(text.strip())
+    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        return None
+    wanted = tuple(kind for name, kind in (("object", dict), ("array", list)) if name in types)
+    return value if isinstance(value, wanted) and _is_json(value) else None
+
+
+def _is_json(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _is_json(child) for key, child in value.items())
+    if isinstance(value, list):
+        return all(map(_is_json, value))
+    return value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value))

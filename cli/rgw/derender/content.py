@@ -1,0 +1,180 @@
+"""Reading the content of a tool-call region: one reader for each content parser of transformers' response templates.
+
+A reader is told where the content starts and finds out itself where it ends, so that a closing delimiter inside a
+string value does not end a call. `json` and `xml-inline` are read here, strictly; the others by transformers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import regex
+
+from rgw.derender.json_values import ReadValue, read_json, skip_white_space, value_reader
+from rgw.derender.reading import ContentError, RawValue
+from rgw.model import IssueCode, Segment, SegmentKind
+from rgw.registry.model import LayoutRules
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The content of one region.
+
+    Attributes:
+        value: What the content parser makes of it; inline arguments are `RawValue`s.
+        end: The position behind it.
+        segments: A tiling of the content; `None` when all of it is field content.
+    """
+
+    value: Any
+    end: int
+    segments: list[Segment] | None = None
+
+
+ReadContent = Callable[[str, int, "regex.Pattern[str] | None"], Content]
+"""Reads content from a position; the third argument is the region's closing delimiter."""
+
+
+def content_reader(name: str, arguments: Mapping[str, Any], layout: LayoutRules) -> ReadContent:
+    """The reader for a content parser of the response-template dialect.
+
+    Args:
+        name: The parser's name in the response template (`json`, `xml-inline`, `python-call-list`, …).
+        arguments: Its `content_args`.
+        layout: The schema's white-space allowances.
+
+    Returns:
+        A function that reads the content which starts at a position and raises `ContentError` when it does not read.
+    """
+    if name == "json":
+        return _JsonContent(value_reader(arguments)).read
+    if name == "xml-inline":
+        return _InlineArguments(arguments["tag_pattern"], layout.between_arguments).read
+    if name == "python-call-list":
+        return _CallList(_transformers_parser(name, arguments)).read
+    return _DelimitedContent(_transformers_parser(name, arguments)).read
+
+
+def _transformers_parser(name: str, arguments: Mapping[str, Any]) -> Callable[[str], Any]:
+    from transformers.utils.chat_parsing.content_parsers import parse_content
+
+    return lambda body: parse_content(body, name, dict(arguments))
+
+
+@dataclass(frozen=True, slots=True)
+class _JsonContent:
+    read_value: ReadValue
+
+    def read(self, text: str, start: int, close: regex.Pattern[str] | None) -> Content:
+        value, end = self.read_value(text, start)
+        return Content(value, end)
+
+
+class _InlineArguments:
+    """A sequence of tags that each hold a key and a value, with nothing but layout between them.
+
+    A group named `string` in the tag pattern captures `true` or `false`: whether the value is a string or JSON.
+    """
+
+    def __init__(self, tag_pattern: str, between: str) -> None:
+        self._tag = regex.compile(tag_pattern, regex.DOTALL)
+        self._between = regex.compile(between)
+        self._says_string = "string" in self._tag.groupindex
+
+    def read(self, text: str, start: int, close: regex.Pattern[str] | None) -> Content:
+        arguments: dict[str, RawValue] = {}
+        segments: list[Segment] = []
+        position = start
+        while True:
+            gap = self._between.match(text, position)
+            tag_start = gap.end() if gap else position
+            tag = self._tag.match(text, tag_start)
+            if tag is None:
+                self._check_end(text, position, tag_start, close)
+                return Content(arguments, position, segments)
+            key_start, key_end = tag.span("key")
+            value_start, value_end = tag.span("value")
+            key = tag["key"]
+            if key in arguments:
+                message = f"the parameter {key!r} appears twice in one call"
+                raise ContentError(IssueCode.REPEATED_PARAMETER, message, tag_start)
+            arguments[key] = self._value(tag, value_start, value_end)
+            segments += (
+                Segment(SegmentKind.LAYOUT, position, tag_start),
+                Segment(SegmentKind.DELIMITER, tag_start, key_start),
+                Segment(SegmentKind.TOOL_CALL, key_start, key_end),
+                Segment(SegmentKind.DELIMITER, key_end, value_start),
+                Segment(SegmentKind.TOOL_CALL, value_start, value_end),
+                Segment(SegmentKind.DELIMITER, value_end, tag.end()),
+            )
+            position = tag.end()
+
+    def _value(self, tag: regex.Match[str], start: int, end: int) -> Any:
+        """The value's text; where the tag itself says whether it is a string, the value."""
+        if not self._says_string:
+            return RawValue(tag["value"], start, end)
+        if tag["string"] == "true":
+            return tag["value"]
+        value, behind = read_json(tag["value"], 0)
+        if skip_white_space(tag["value"], behind) != end - start:
+            raise ContentError(IssueCode.INVALID_JSON, "text after the JSON of a value", start + behind)
+        return value
+
+    @staticmethod
+    def _check_end(text: str, position: int, tag_start: int, close: regex.Pattern[str] | None) -> None:
+        """What is not a tag must be the end of the call."""
+        if close is not None and (close.match(text, position) or close.match(text, tag_start)):
+            return
+        if tag_start >= len(text):
+            return
+        raise ContentError(IssueCode.MISSING_TAG, "neither a whole parameter nor the end of the call", tag_start)
+
+
+_BRACKET_OR_STRING = regex.compile(r"""[\[\](){}]|'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|['"]""", regex.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class _CallList:
+    """`[name(key=value), …]`: the end is the bracket that matches the first one, quotes and escapes respected."""
+
+    parse: Callable[[str], Any]
+
+    def read(self, text: str, start: int, close: regex.Pattern[str] | None) -> Content:
+        start = skip_white_space(text, start)
+        depth = 0
+        for token in _BRACKET_OR_STRING.finditer(text, start):
+            if token[0] in ("'", '"'):
+                break
+            if token[0] in "[({":
+                depth += 1
+            elif token[0] in "])}":
+                depth -= 1
+                if depth <= 0:
+                    return Content(_guarded(self.parse, text[start : token.end()], start), token.end())
+        raise ContentError(IssueCode.INVALID_ARGUMENTS, "the list of calls is not closed", len(text))
+
+
+@dataclass(frozen=True, slots=True)
+class _DelimitedContent:
+    """Content that only its closing delimiter ends."""
+
+    parse: Callable[[str], Any]
+
+    def read(self, text: str, start: int, close: regex.Pattern[str] | None) -> Content:
+        closing = close.search(text, start) if close is not None else None
+        end = closing.start() if closing else len(text)
+        return Content(_guarded(self.parse, text[start:end], start), end)
+
+
+def _guarded(parse: Callable[[str], Any], body: str, start: int) -> Any:
+    """Run a content parser of transformers; whatever it raises is a fault of the content."""
+    try:
+        return parse(body)
+    except RecursionError:
+        raise ContentError(IssueCode.TOO_DEEP, "nested too deep", start) from None
+    except Exception as error:  # noqa: BLE001 - a content parser of transformers may raise anything
+        message = str(error).partition("\n")[0][:200]
+        code = IssueCode.OVERSIZED_NUMBER if "integer outside" in message else IssueCode.INVALID_ARGUMENTS
+        raise ContentError(code, message, start) from None
