@@ -1,0 +1,1 @@
+"""What is registered: response schemas, the chat templates that they read, and the files that hold them."""

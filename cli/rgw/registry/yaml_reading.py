@@ -1,0 +1,254 @@
+"""Reads YAML so that every value still knows the file and line where it stands, for messages that point at it.
+
+Stricter than YAML where YAML surprises: a key stands once, keys are text, nothing is an alias, and only `null`,
+`true`, `false` and JSON numbers are anything else than text. Knows nothing of schemas or templates.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
+
+import yaml
+
+from rgw.errors import RegistryError
+
+Member = TypeVar("Member", bound=StrEnum)
+
+INTEGER = r"-?(?:0|[1-9][0-9]*)"
+FLOAT = INTEGER + r"(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|-?\.inf|\.nan"
+
+_TAG = "tag:yaml.org,2002:"
+_CONSTANTS = {"": None, "~": None, "null": None, "true": True, "false": False}
+_Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_Base):  # type: ignore[misc]
+    """Resolves untagged scalars as the module says."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+
+
+_Loader.add_implicit_resolver(_TAG + "null", re.compile(r"(?:~|null|)\Z"), ["~", "n", ""])
+_Loader.add_implicit_resolver(_TAG + "bool", re.compile(r"(?:true|false)\Z"), ["t", "f"])
+_Loader.add_implicit_resolver(_TAG + "int", re.compile(rf"(?:{INTEGER})\Z"), list("-0123456789"))
+_Loader.add_implicit_resolver(_TAG + "float", re.compile(rf"(?:{FLOAT})\Z"), list("-.0123456789"))
+
+
+def read_yaml(path: Path, file: str) -> Located:
+    """The content of a YAML file, which messages call `file`.
+
+    Raises:
+        RegistryError: The file cannot be read or is not one document of YAML.
+    """
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise RegistryError(f"{file}: cannot be read: {error.strerror or error}") from error
+    try:
+        text = content.decode("utf-8-sig")
+        node = yaml.compose(text, Loader=_Loader)
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise RegistryError(f"{file}:{line}: not UTF-8") from error
+    except yaml.MarkedYAMLError as error:
+        raise RegistryError(f"{file}:{_line_of(error)}: not valid YAML: {error.problem}") from error
+    except yaml.reader.ReaderError as error:
+        raise RegistryError(
+            f"{file}:{_line_of_control_character(text)}: a control character stands unescaped"
+        ) from error
+    except RecursionError as error:
+        raise RegistryError(f"{file}: nested too deeply") from error
+    if node is None:
+        raise RegistryError(f"{file}:1: the file is empty")
+    return Located(file, node, "the file")
+
+
+class Located:
+    """A value of a YAML file together with where it stands. Reading it as what it is not raises `RegistryError`.
+
+    Args:
+        file: What messages call the file.
+        node: The value.
+        name: What messages call the value.
+    """
+
+    __slots__ = ("_node", "file", "name")
+
+    def __init__(self, file: str, node: yaml.Node, name: str) -> None:
+        self.file = file
+        self.name = name
+        self._node = node
+
+    def error(self, message: str, fix: str = "") -> RegistryError:
+        """An error that points here."""
+        return _error(self.file, self._node, message, fix)
+
+    @property
+    def line(self) -> int:
+        """The line where the value stands, counted from 1."""
+        return int(self._node.start_mark.line) + 1
+
+    def text(self) -> str:
+        """The value, which is text."""
+        if self._node.tag != _TAG + "str" or not isinstance(self._node, yaml.ScalarNode):
+            raise self.error(f"{self.name} must be text, not {self._kind()}")
+        value: str = self._node.value
+        return value
+
+    def nonempty_text(self) -> str:
+        """The value, which is text and not blank."""
+        value = self.text()
+        if not value.strip():
+            raise self.error(f"{self.name} must not be empty")
+        return value
+
+    def flag(self) -> bool:
+        """The value, which is `true` or `false`."""
+        value = self.plain() if isinstance(self._node, yaml.ScalarNode) else None
+        if not isinstance(value, bool):
+            raise self.error(f"{self.name} must be true or false, not {self._kind()}")
+        return value
+
+    def member(self, choices: type[Member]) -> Member:
+        """The value, which names a member of an enumeration."""
+        value = self.text()
+        try:
+            return choices(value)
+        except ValueError:
+            raise self.error(f"{self.name} must be one of {', '.join(choices)}, not {value!r}") from None
+
+    def matching(self, pattern: str, description: str) -> str:
+        """The value, which is text that `pattern` matches whole; `description` says what that is."""
+        value = self.text()
+        if not re.fullmatch(pattern, value):
+            raise self.error(f"{self.name} must be {description}, not {value!r}")
+        return value
+
+    def items(self) -> list[Located]:
+        """The values of a list."""
+        if not isinstance(self._node, yaml.SequenceNode):
+            raise self.error(f"{self.name} must be a list, not {self._kind()}")
+        return [Located(self.file, item, f"an item of {self.name}") for item in self._node.value]
+
+    def texts(self) -> tuple[str, ...]:
+        """The values of a list of texts, none of them blank."""
+        return tuple(item.nonempty_text() for item in self.items())
+
+    def entries(self) -> dict[str, Located]:
+        """The values of a mapping, by key."""
+        if not isinstance(self._node, yaml.MappingNode):
+            raise self.error(f"{self.name} must be a mapping, not {self._kind()}")
+        return {key: Located(self.file, value, f"{key!r}") for key, _, value in _pairs(self.file, self._node)}
+
+    def record(self, *, required: Sequence[str] = (), optional: Sequence[str] = ()) -> dict[str, Located]:
+        """The values of a mapping with these keys and no others; an optional key that is `null` is left out."""
+        entries = self.entries()
+        self.refuse_other_keys([*required, *optional])
+        for key in required:
+            if key not in entries:
+                raise self.error(f"{key!r} is missing")
+        return {key: value for key, value in entries.items() if key in required or not value.is_null()}
+
+    def refuse_other_keys(self, known: Sequence[str]) -> None:
+        """Raise for a key that is not one of `known`."""
+        for key, node, _ in _pairs(self.file, self._node):
+            if key not in known:
+                raise _error(self.file, node, f"unknown key {key!r}", _suggestion(key, known))
+
+    def is_null(self) -> bool:
+        """Whether the value is `null`."""
+        return bool(self._node.tag == _TAG + "null")
+
+    def is_mapping(self) -> bool:
+        """Whether the value is a mapping."""
+        return isinstance(self._node, yaml.MappingNode)
+
+    def is_list(self) -> bool:
+        """Whether the value is a list."""
+        return isinstance(self._node, yaml.SequenceNode)
+
+    def is_text(self) -> bool:
+        """Whether the value is text."""
+        return bool(self._node.tag == _TAG + "str")
+
+    def plain(self) -> Any:
+        """The value as JSON-like data, which no longer knows where it stands."""
+        return _plain(self.file, self._node, set())
+
+    def _kind(self) -> str:
+        match self._node:
+            case yaml.MappingNode():
+                return "a mapping"
+            case yaml.SequenceNode():
+                return "a list"
+            case _:
+                return repr(self._node.value) if self._node.value else "nothing"
+
+
+def _plain(file: str, node: yaml.Node, seen: set[int]) -> Any:
+    match node:
+        case yaml.ScalarNode():
+            return _scalar(file, node)
+        case _ if id(node) in seen:
+            raise _error(file, node, "an alias stands for this value", "write the value out where it is used")
+        case yaml.SequenceNode():
+            seen.add(id(node))
+            return [_plain(file, item, seen) for item in node.value]
+        case _:
+            seen.add(id(node))
+            return {key: _plain(file, value, seen) for key, _, value in _pairs(file, node)}
+
+
+def _scalar(file: str, node: yaml.ScalarNode) -> Any:
+    tag, value = node.tag.removeprefix(_TAG), node.value
+    try:
+        match tag:
+            case "str":
+                return value
+            case "int":
+                return int(value)
+            case "float":
+                return float(value.replace(".inf", "inf").replace(".nan", "nan"))
+            case "null" | "bool":
+                return _CONSTANTS[value]
+    except (ValueError, KeyError) as error:
+        raise _error(file, node, f"{value[:40]!r} cannot be read as {tag}") from error
+    raise _error(file, node, f"the tag {node.tag!r} has no meaning here", "remove it")
+
+
+def _pairs(file: str, node: yaml.Node) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
+    """The key, its node and the value's node of each entry."""
+    seen = set()
+    for key_node, value_node in node.value:
+        key = key_node.value
+        if key_node.tag != _TAG + "str" or not isinstance(key, str):
+            raise _error(file, key_node, f"the key {key if isinstance(key, str) else '…'} must be text", "quote it")
+        if key in seen:
+            raise _error(file, key_node, f"the key {key!r} stands twice", "remove one of the two")
+        seen.add(key)
+        yield key, key_node, value_node
+
+
+def _error(file: str, node: yaml.Node, message: str, fix: str = "") -> RegistryError:
+    return RegistryError(f"{file}:{node.start_mark.line + 1}: {message}", fix)
+
+
+def _suggestion(key: str, known: Sequence[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(key, known, n=1)
+    return f"did you mean {close[0]!r}?" if close else f"known keys: {', '.join(known)}"
+
+
+def _line_of(error: yaml.MarkedYAMLError) -> int:
+    mark = error.problem_mark or error.context_mark
+    return mark.line + 1 if mark else 1
+
+
+def _line_of_control_character(text: str) -> int:
+    found = yaml.reader.Reader.NON_PRINTABLE.search(text)
+    return text.count("\n", 0, found.start()) + 1 if found else 1
