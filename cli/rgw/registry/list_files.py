@@ -47,13 +47,16 @@ def call_marker_patterns(document: Located) -> list[Located]:
     return [keys["pattern"] for keys in entries if "pattern" in keys]
 
 
-def read_fingerprints(document: Located) -> dict[str, str]:
-    """The fingerprint of each template in `fingerprints.yaml`, by sha256.
+def read_fingerprints(document: Located, templates: Collection[str]) -> dict[str, str]:
+    """The fingerprint of each template in `fingerprints.yaml`, by sha256; each must be one of `templates`.
 
     Raises:
         RegistryError: Something in the file is not valid.
     """
     fingerprints = document.record(required=("fingerprints",))["fingerprints"].entries()
+    for sha256, fingerprint in fingerprints.items():
+        if sha256 not in templates:
+            raise fingerprint.error(f"{sha256[:12]!r} is no template of this registry", "remove its fingerprint")
     return {sha256: fingerprint.text() for sha256, fingerprint in fingerprints.items()}
 
 

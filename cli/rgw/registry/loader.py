@@ -1,6 +1,6 @@
 """Finds the packaged registry, lays a project's own over it, and answers what is registered.
 
-What is read when: the templates at once, a schema on its first use, line fingerprints and call markers when asked for.
+Loads on every start of the command line, and so imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from functools import cached_property
 from pathlib import Path
 
 from rgw.errors import RegistryError, UsageError
-from rgw.registry.layer import TEMPLATES, Layer, RegistryLayer, SchemaFiles, open_layer
+from rgw.registry.journal import recover
+from rgw.registry.layer import SCHEMAS, TEMPLATES, Layer, RegistryLayer, read_layer
 from rgw.registry.model import CallMarker, RegisteredTemplate, Schema
 
 PACKAGED_LABEL = "registry"
@@ -32,9 +33,9 @@ class Registry:
 
     @cached_property
     def schemas(self) -> Mapping[str, Schema]:
-        """The schemas by name; each is read, and may raise `RegistryError`, on its first use."""
-        files = {name: file for layer in self.layers for name, file in layer.schema_files.items()}
-        return SchemaFiles(dict(sorted(files.items())))
+        """The schemas by name, sorted."""
+        schemas = {name: schema for layer in self.layers for name, schema in layer.schemas.items()}
+        return dict(sorted(schemas.items()))
 
     @cached_property
     def templates(self) -> Mapping[str, RegisteredTemplate]:
@@ -44,7 +45,7 @@ class Registry:
     @cached_property
     def markers(self) -> tuple[CallMarker, ...]:
         """What a tool call looks like in each known format."""
-        return tuple(marker for layer in self.layers for marker in layer.call_markers())
+        return tuple(marker for layer in self.layers for marker in layer.call_markers)
 
     @cached_property
     def call_markers(self) -> tuple[str, ...]:
@@ -60,7 +61,6 @@ class Registry:
 
         Raises:
             UsageError: There is none.
-            RegistryError: Its file is not valid.
         """
         if name not in self.schemas:
             raise UsageError(f"there is no schema {name!r}", _suggestion(name, list(self.schemas)))
@@ -68,7 +68,7 @@ class Registry:
 
     def layer_of(self, name: str) -> Layer:
         """Where the schema of this name comes from."""
-        return next(layer.layer for layer in reversed(self.layers) if name in layer.schema_files)
+        return next(layer.layer for layer in reversed(self.layers) if name in layer.schemas)
 
     def layer_of_template(self, sha256: str) -> Layer:
         """Where the entry of this template comes from."""
@@ -93,26 +93,29 @@ class Registry:
 
 
 def load_registry(overlay: Path | None = None, *, packaged: Path | None = None) -> Registry:
-    """Load what is registered.
+    """Load what is registered, and validate it.
+
+    What takes long is left to `validate_registry` where the packaged registry is concerned, which passes it before
+    each release: compiling the regular expressions, and reading the fingerprints.
 
     Args:
         overlay: A project's own registry directory; its schemas and templates win over packaged ones.
         packaged: The directory that stands for the packaged registry; the installed one when absent.
 
     Raises:
-        RegistryError: A file is not valid. The overlay is validated whole; of the packaged registry, which is
-            validated whole before it is released, only what is read.
+        RegistryError: Something is not valid; the message names the file and the line.
     """
-    layers = [_open_packaged(packaged or packaged_registry_path())]
-    if overlay is not None:
-        below = layers[0].schema_files
-        layers.append(open_layer(Layer.OVERLAY, overlay, label=str(overlay), schemas_below=below))
-        layers[-1].validate()
-    return Registry(tuple(layers))
+    lowest = _read_packaged(packaged or packaged_registry_path())
+    if overlay is None:
+        return Registry((lowest,))
+    recover(overlay)
+    upper = read_layer(Layer.OVERLAY, overlay, label=str(overlay), schemas_below=lowest.schemas)
+    upper.validate()
+    return Registry((lowest, upper))
 
 
 def validate_registry(registry: Registry) -> None:
-    """Read every file of every layer and compile every regular expression.
+    """Check what loading leaves out: that every regular expression compiles, and the fingerprints.
 
     Raises:
         RegistryError: Something is not valid; the message names the file and the line.
@@ -134,9 +137,16 @@ def packaged_registry_path() -> Path:
     raise RegistryError("the registry that comes with rgw is missing", "reinstall rgw")
 
 
-def _open_packaged(root: Path) -> RegistryLayer:
-    layer = open_layer(Layer.PACKAGED, root, label=PACKAGED_LABEL)
-    layer.refuse_unused_schemas()
+def _read_packaged(root: Path) -> RegistryLayer:
+    recover(root)
+    layer = read_layer(Layer.PACKAGED, root, label=PACKAGED_LABEL)
+    used = {template.schema for template in layer.templates.values()}
+    for name, schema in layer.schemas.items():
+        if name not in used and schema.usable_by_name is None:
+            raise RegistryError(
+                f"{PACKAGED_LABEL}/{SCHEMAS}/{name}.yaml:1: no template in {TEMPLATES} has this schema",
+                "register one, or say in 'usable_by_name' why there is none",
+            )
     return layer
 
 
