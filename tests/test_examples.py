@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -69,3 +70,11 @@ def test_the_output_in_another_format_is_pointed_out() -> None:
     parsed = parse("other-format.txt", exit_code=0)
     assert parsed["tool_uses"] == []
     assert issue_codes(parsed) == ["looks_like_call"]
+
+
+def test_the_demo_runs_to_its_end() -> None:
+    path = str(RGW.parent) + os.pathsep + os.environ["PATH"]
+    script = ["sh", EXAMPLES / "demo.sh"]
+    result = subprocess.run(script, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.count("\n$ rgw ") == 5
