@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -81,6 +82,13 @@ def test_the_json_form_is_the_contract() -> None:
         "native_response_template": True,
         "message": "read with schema qwen3",
     }
+
+
+def test_the_hash_of_a_file_is_shown_where_it_differs_from_the_identity() -> None:
+    data = KNOWN.replace("\n", "\r\n").encode()
+    of_file = chat_template("default", KNOWN, source="chat_template.jinja", where="file", data=data)
+    [form] = detected(of_file).to_dict()["templates"]
+    assert (form["sha256"], form["bytes_sha256"]) == (sha256_of(KNOWN), hashlib.sha256(data).hexdigest())
 
 
 def test_the_effective_template_alone_decides() -> None:

@@ -88,20 +88,14 @@ class Detection:
         return next((template for template in self.templates if template.effective), None)
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form of the command line's contract."""
+        """The JSON form of the command line's contract.
+
+        A template has `bytes_sha256` only where its file hashes differently from the string in memory.
+        """
         return {
             "ref": self.ref,
             "status": self.status.value,
-            "templates": [
-                {
-                    "name": template.name,
-                    "sha256": template.sha256,
-                    "source": template.source,
-                    "revision": self.revision,
-                    "effective": template.effective,
-                }
-                for template in self.templates
-            ],
+            "templates": [_template_to_dict(template, self.revision) for template in self.templates],
             "schema": _schema_to_dict(self.schema) if self.schema else None,
             "nearest": [
                 {
@@ -231,6 +225,17 @@ def _short(template: ChatTemplate) -> str:
 
 def _short_hash(sha256: str) -> str:
     return sha256[:12]
+
+
+def _template_to_dict(template: ChatTemplate, revision: str | None) -> dict[str, Any]:
+    form = {
+        "name": template.name,
+        "sha256": template.sha256,
+        "source": template.source,
+        "revision": revision,
+        "effective": template.effective,
+    }
+    return form if template.bytes_sha256 is None else {**form, "bytes_sha256": template.bytes_sha256}
 
 
 def _schema_to_dict(schema: Schema) -> dict[str, Any]:
