@@ -6,18 +6,23 @@ placeholder characters stand where the delimiters of whichever schema is tried g
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis import seed as with_seed
 from hypothesis import strategies as st
+from hypothesis.errors import FlakyFailure
 
 from rgw.proof.model import Call, Conversation, Role, Turn
 
 _PLACEHOLDERS = [chr(0xE000 + number) for number in range(12)]
+
+_SHRINKING_TRIES = 500
 
 _WORDS = (
     "yes",
@@ -194,21 +199,72 @@ HOSTILE = _conversations(hostile=True)
 def conversations(*, count: int, seed: int, hostile: bool) -> tuple[Conversation, ...]:
     """`count` conversations, the same ones for the same arguments."""
     collected: list[Conversation] = []
+    _run(HOSTILE if hostile else BENIGN, collected.append, _settings(count, shrink=False), seed)
+    return tuple(collected[:count])
 
-    @with_seed(seed)
-    @settings(
+
+Found = TypeVar("Found")
+
+
+def smallest(
+    strategy: st.SearchStrategy[Conversation],
+    failing: Callable[[Conversation], Found | None],
+    *,
+    count: int,
+    seed: int,
+) -> Found | None:
+    """Find the first of the same conversations that fails, and make it as small as a bounded number of tries can.
+
+    Returns:
+        What `failing` said of the smallest one; `None` when none failed.
+    """
+    smallest_failure: Found | None = None
+    smallest_size = sys.maxsize
+    tries_left = count + _SHRINKING_TRIES
+
+    def fail_if_failing(conversation: Conversation) -> None:
+        nonlocal smallest_failure, smallest_size, tries_left
+        tries_left -= 1
+        failure = failing(conversation) if tries_left > 0 else None
+        if failure is None:
+            return
+        if (size := len(repr(conversation))) < smallest_size:
+            smallest_failure, smallest_size = failure, size
+        raise _Failing
+
+    with suppress(_Failing, FlakyFailure):
+        _run(strategy, fail_if_failing, _settings(count, shrink=True), seed)
+    return smallest_failure
+
+
+class _Failing(Exception):
+    """Tells Hypothesis that a conversation is one to make smaller."""
+
+
+def _settings(count: int, *, shrink: bool) -> settings:
+    return settings(
         max_examples=count,
-        phases=[Phase.generate],
+        phases=[Phase.generate, Phase.shrink] if shrink else [Phase.generate],
         database=None,
         deadline=None,
+        verbosity=Verbosity.quiet,
         suppress_health_check=list(HealthCheck),
     )
-    @given(HOSTILE if hostile else BENIGN)
-    def collect(conversation: Conversation) -> None:
-        collected.append(conversation)
 
-    collect()
-    return tuple(collected[:count])
+
+def _run(
+    strategy: st.SearchStrategy[Conversation],
+    visit: Callable[[Conversation], None],
+    configuration: settings,
+    seed: int,
+) -> None:
+    @with_seed(seed)
+    @configuration
+    @given(strategy)
+    def visit_each(conversation: Conversation) -> None:
+        visit(conversation)
+
+    visit_each()
 
 
 def with_delimiters(conversation: Conversation, delimiters: Sequence[str]) -> Conversation:

@@ -44,6 +44,14 @@ class Trip:
     outcome: Outcome
     notes: tuple[str, ...] = ()
 
+    def judged(self, outcome: Outcome, notes: tuple[str, ...] = ()) -> Trip:
+        """The same trip with another judgement."""
+        return replace(self, outcome=outcome, notes=notes)
+
+    def cut_at(self, position: int, parsed: ParsedOutput) -> Trip:
+        """The trip of the turn's first characters."""
+        return replace(self, turn=replace(self.turn, output=self.turn.output[:position]), parsed=parsed)
+
 
 def round_trips(studio: Studio, derenderer: Derenderer, turns: Iterable[CutTurn]) -> list[Trip]:
     """Derender each turn without its tools, and with them when there are any, and judge what comes back."""

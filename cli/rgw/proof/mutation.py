@@ -1,0 +1,82 @@
+"""Mutation: a turn whose structure was damaged must be read as before, as what it now says, or be flagged.
+
+What a damaged turn says is asked of the template: it must write the damaged text for what was read, white space aside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from random import Random
+
+from rgw.derender import Derenderer
+from rgw.model import ParsedOutput, SegmentKind
+from rgw.proof.model import same_turn, turn_of
+from rgw.proof.roundtrip import Outcome, Trip, error_codes
+from rgw.proof.turns import Studio
+
+
+def mutations(
+    studio: Studio, derenderer: Derenderer, trips: Sequence[Trip], delimiters: Sequence[str], random: Random
+) -> list[Trip]:
+    """Damage turns that were read well, once each for every kind of damage, and judge what is read."""
+    damaged = [_parse(derenderer, trip, output) for trip in trips for output in _damaged(trip, delimiters, random)]
+    suspects = [trip for trip in damaged if trip.outcome is Outcome.SILENT]
+    written = studio.write(
+        [(trip.turn.conversation.with_last(turn_of(trip.parsed)), trip.turn.variables) for trip in suspects]
+    )
+    verdicts = iter([_verdict(derenderer, trip, text) for trip, text in zip(suspects, written, strict=True)])
+    judged = [next(verdicts) if trip.outcome is Outcome.SILENT else trip for trip in damaged]
+    return [trip for trip in judged if trip is not None]
+
+
+def _damaged(trip: Trip, delimiters: Sequence[str], random: Random) -> Iterator[str]:
+    output = trip.turn.output
+    pieces = [output[segment.start : segment.end] for segment in trip.parsed.segments]
+    structural = [
+        number for number, segment in enumerate(trip.parsed.segments) if segment.kind is SegmentKind.DELIMITER
+    ]
+    if structural:
+        chosen = random.choice(structural)
+        yield "".join(pieces[:chosen] + pieces[chosen + 1 :])
+        yield "".join(pieces[: chosen + 1] + pieces[chosen:])
+    if len(structural) > 1:
+        one, other = random.sample(structural, 2)
+        swapped = list(pieces)
+        swapped[one], swapped[other] = pieces[other], pieces[one]
+        yield "".join(swapped)
+    if delimiters:
+        position = random.randrange(len(output) + 1)
+        yield output[:position] + random.choice(delimiters) + output[position:]
+
+
+def _parse(derenderer: Derenderer, trip: Trip, output: str) -> Trip:
+    tools = trip.turn.conversation.tools if trip.typed else None
+    parsed = derenderer.parse(output, prompt=trip.turn.prompt, tools=tools)
+    damaged = replace(trip, turn=replace(trip.turn, output=output), parsed=parsed)
+    if parsed.ill_formed:
+        return damaged.judged(Outcome.FLAGGED, error_codes(parsed))
+    if parsed.issues:
+        return damaged.judged(Outcome.FLAGGED, tuple(dict.fromkeys(issue.code.value for issue in parsed.issues)))
+    if same_turn(turn_of(parsed), turn_of(trip.parsed)):
+        return damaged.judged(Outcome.EXACT)
+    return damaged.judged(Outcome.SILENT)
+
+
+def _verdict(derenderer: Derenderer, trip: Trip, written: str | None) -> Trip | None:
+    """Whether the template writes the damaged turn for what was read; `None` where it cannot say what was read."""
+    if written is None or not written.startswith(trip.turn.head):
+        return None
+    said = written.removeprefix(trip.turn.head)
+    if _says(said, trip.turn.output, trip.parsed):
+        return trip.judged(Outcome.EXACT)
+    tools = trip.turn.conversation.tools if trip.typed else None
+    back = derenderer.parse(said, prompt=trip.turn.prompt, tools=tools)
+    if not same_turn(turn_of(back), turn_of(trip.parsed)):
+        return None
+    return trip.judged(Outcome.SILENT, ("a damaged turn is read as another, without an issue",))
+
+
+def _says(said: str, output: str, parsed: ParsedOutput) -> bool:
+    said, output = "".join(said.split()), "".join(output.split())
+    return said == output if parsed.end_of_turn else said.startswith(output)

@@ -1,0 +1,193 @@
+"""Proving that a schema fits a template: the four checks in order, one certificate at the end."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, replace
+from importlib.metadata import version
+from itertools import chain, zip_longest
+from random import Random
+
+import rgw
+from rgw.derender import Derenderer
+from rgw.model import SegmentKind
+from rgw.proof.certificate import Check, Counterexample, Finding, FindingKind, Proof
+from rgw.proof.conversations import BENIGN, HOSTILE, conversations, smallest, with_delimiters
+from rgw.proof.model import Conversation
+from rgw.proof.mutation import mutations
+from rgw.proof.roundtrip import Outcome, Trip, round_trips
+from rgw.proof.shapes import ShapeError, discover
+from rgw.proof.truncation import truncations
+from rgw.proof.turns import CutTurn, NoTurn, Studio
+from rgw.registry.model import Schema
+from rgw.templates.rendering import RenderPool
+
+TRUNCATED_CHARACTERS = 10
+"""Characters at which turns are truncated, for each conversation."""
+
+_LONGEST_TRUNCATED = 400
+_REASONS_KEPT = 5
+_DELIMITERS_KEPT = 12
+_PACKAGES = ("transformers", "jinja2", "hypothesis")
+
+
+def prove(
+    template: str,
+    schema: Schema,
+    *,
+    count: int = 200,
+    seed: int = 0,
+    pool: RenderPool | None = None,
+) -> Proof:
+    """Try to prove that `schema` reads what `template` writes.
+
+    Args:
+        template: The chat template; it is only ever rendered in bounded workers.
+        schema: The response schema.
+        count: How many benign conversations, and as many hostile ones.
+        seed: The same seed gives the same conversations and the same certificate.
+        pool: Where to render; by default a pool of this call's own.
+
+    Raises:
+        EngineError: The installed transformers cannot run the schema.
+        RegistryError: The schema is not valid.
+    """
+    blank = Proof(
+        schema=schema.name,
+        template_sha256=hashlib.sha256(template.encode("utf-8", "surrogatepass")).hexdigest(),
+        conversations=count,
+        seed=seed,
+        versions={"rgw": rgw.__version__, **{package: version(package) for package in _PACKAGES}},
+    )
+    derenderer = Derenderer(schema)
+    with nullcontext(pool) if pool is not None else RenderPool() as renderer:
+        try:
+            shape = discover(renderer, template)
+        except ShapeError as error:
+            return replace(blank, findings=(Finding(FindingKind.NOT_RENDERED, str(error)),))
+        tokens = {"eos_token": schema.turn.end[0]} if schema.turn.end else {}
+        studio = Studio(renderer, template, shape, derenderer, tokens=tokens)
+        return _Trial(studio, derenderer, blank).verdict()
+
+
+class _Trial:
+    """The checks of one pair."""
+
+    def __init__(self, studio: Studio, derenderer: Derenderer, blank: Proof) -> None:
+        self._studio = studio
+        self._derenderer = derenderer
+        self._blank = replace(blank, shape=asdict(studio.shape))
+
+    def verdict(self) -> Proof:
+        count, seed = self._blank.conversations, self._blank.seed
+        turns = list(self._studio.turns(conversations(count=count, seed=seed, hostile=False)))
+        cut = [turn for turn in turns if isinstance(turn, CutTurn)]
+        missing = [turn for turn in turns if isinstance(turn, NoTurn)]
+        proof = replace(
+            self._blank,
+            refused=dict(Counter(turn.reason for turn in missing if turn.refused).most_common(_REASONS_KEPT)),
+            uncut=sum(not turn.refused for turn in missing),
+        )
+        if not cut:
+            reason = missing[0].reason if missing else "no conversation was tried"
+            return replace(proof, findings=(Finding(FindingKind.NO_TURN, reason),))
+        trips = round_trips(self._studio, self._derenderer, cut)
+        good = [trip for trip in trips if trip.outcome in {Outcome.EXACT, Outcome.TEMPLATE_LOSSY}]
+        delimiters = _delimiters(good, self._derenderer.schema)
+        checked = {
+            Check.ROUND_TRIP: trips,
+            Check.HOSTILE_VALUES: self._hostile(delimiters),
+            Check.TRUNCATION: self._truncated(good, delimiters),
+            Check.MUTATION: self._mutated(good, delimiters),
+        }
+        return replace(
+            proof,
+            counts={check: Counter(trip.outcome for trip in found) for check, found in checked.items()},
+            losses=_losses(trip for trip in trips if not trip.typed),
+            typed_losses=_losses(trip for trip in trips if trip.typed),
+            carries_reasoning=any(trip.parsed.reasoning for trip in good),
+            carries_calls=any(trip.parsed.tool_uses for trip in good),
+            counterexample=self._counterexample(checked, delimiters),
+        )
+
+    def _hostile(self, delimiters: Sequence[str]) -> list[Trip]:
+        made_up = conversations(count=self._blank.conversations, seed=self._blank.seed, hostile=True)
+        return self._trips([with_delimiters(conversation, delimiters) for conversation in made_up])
+
+    def _trips(self, conversations: Sequence[Conversation]) -> list[Trip]:
+        turns = self._studio.turns(conversations)
+        return round_trips(self._studio, self._derenderer, [turn for turn in turns if isinstance(turn, CutTurn)])
+
+    def _truncated(self, good: Sequence[Trip], delimiters: Sequence[str]) -> list[Trip]:
+        budget = TRUNCATED_CHARACTERS * self._blank.conversations
+        found: list[Trip] = []
+        for trip in _assorted(trip for trip in good if len(trip.turn.output) <= _LONGEST_TRUNCATED):
+            if len(found) + len(trip.turn.output) <= budget:
+                found += truncations(self._derenderer, trip, delimiters)
+        return found
+
+    def _mutated(self, good: Sequence[Trip], delimiters: Sequence[str]) -> list[Trip]:
+        chosen = _assorted(good)[: self._blank.conversations]
+        random = Random(self._blank.seed)  # noqa: S311 - nothing secret
+        return mutations(self._studio, self._derenderer, chosen, delimiters, random)
+
+    def _counterexample(
+        self, checked: Mapping[Check, Sequence[Trip]], delimiters: Sequence[str]
+    ) -> Counterexample | None:
+        """The worst failure, made as small as it gets."""
+        for check, outcome in _WORST_FIRST:
+            failed = [trip for trip in checked[check] if trip.outcome is outcome]
+            if failed:
+                shortest = min(failed, key=lambda trip: len(trip.turn.output))
+                return Counterexample(check, self._shrunk(check, outcome, delimiters) or shortest)
+        return None
+
+    def _shrunk(self, check: Check, outcome: Outcome, delimiters: Sequence[str]) -> Trip | None:
+        if check not in {Check.ROUND_TRIP, Check.HOSTILE_VALUES}:
+            return None
+
+        def failing(conversation: Conversation) -> Trip | None:
+            trips = self._trips([with_delimiters(conversation, delimiters)])
+            return next((trip for trip in trips if trip.outcome is outcome), None)
+
+        strategy = HOSTILE if check is Check.HOSTILE_VALUES else BENIGN
+        return smallest(strategy, failing, count=self._blank.conversations, seed=self._blank.seed)
+
+
+_WORST_FIRST = (
+    (Check.ROUND_TRIP, Outcome.SILENT),
+    (Check.HOSTILE_VALUES, Outcome.SILENT),
+    (Check.TRUNCATION, Outcome.SILENT),
+    (Check.MUTATION, Outcome.SILENT),
+    (Check.ROUND_TRIP, Outcome.FLAGGED),
+)
+
+
+def _delimiters(good: Iterable[Trip], schema: Schema) -> tuple[str, ...]:
+    """The schema's delimiters as this template writes them, seen in the turns that were read well."""
+    seen = Counter(
+        trip.turn.output[segment.start : segment.end]
+        for trip in good
+        for segment in trip.parsed.segments
+        if segment.kind is SegmentKind.DELIMITER
+    )
+    common = [delimiter for delimiter, _ in seen.most_common(_DELIMITERS_KEPT)]
+    return tuple(dict.fromkeys([*schema.turn.end, *schema.turn.reserved, *common]))
+
+
+def _losses(trips: Iterable[Trip]) -> dict[str, int]:
+    lost = Counter(note for trip in trips if trip.outcome is Outcome.TEMPLATE_LOSSY for note in trip.notes)
+    return dict(sorted(lost.items()))
+
+
+def _assorted(good: Iterable[Trip]) -> list[Trip]:
+    """Turns with one kind of content after the other, so that a few are of every kind."""
+    kinds: defaultdict[tuple[bool, bool, int], list[Trip]] = defaultdict(list)
+    for trip in good:
+        if trip.typed or not trip.turn.conversation.tools:
+            parsed = trip.parsed
+            kinds[bool(parsed.reasoning), bool(parsed.text), len(parsed.tool_uses)].append(trip)
+    return [trip for trip in chain.from_iterable(zip_longest(*kinds.values())) if trip is not None]
