@@ -1,0 +1,194 @@
+"""The adapter between rgw and CanIToolCall: which schema reads which model, one fixture replayed, the results page.
+
+The fixtures are read from the installed package `canitoolcall`; none is copied here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from canitoolcall import __version__, checks
+from canitoolcall.fixtures import Fixture, load_families, load_fixtures
+from canitoolcall.pytest_plugin import expected_result, family_for
+from canitoolcall.results import Observation, ParsedToolCall, ParseResult, Status
+
+from rgw.derender import CutCall, Derenderer, Policy
+from rgw.registry.loader import load_registry
+
+SCHEMAS = {
+    "Qwen/Qwen3-0.6B": "qwen3",
+    "Qwen/Qwen3-4B-Instruct-2507": "qwen3",
+    "Qwen/Qwen3-4B-Thinking-2507": "qwen3",
+    "Qwen/Qwen3.5-9B": "qwen3_5",
+    "Qwen/Qwen3.8-27B": "qwen3_5",
+    "Qwen/Qwen3-Coder-30B-A3B-Instruct": "qwen3_coder",
+    "Qwen/Qwen3-Coder-Next": "qwen3_coder",
+    "google/gemma-4-31B-it": "gemma4",
+    "meta-llama/Llama-3.3-70B-Instruct": "llama3",
+    "meta-llama/Llama-4-Scout-17B-16E-Instruct": "llama4",
+    "openai/gpt-oss-20b": "gpt_oss",
+    "zai-org/GLM-4.5": "glm4_moe",
+    "zai-org/GLM-4.7": "glm4_7",
+    "zai-org/GLM-5.3": "glm4_7",
+}
+"""The schema that reads each reference model's output."""
+
+WITHOUT_SCHEMA = {
+    "deepseek": "no schema is registered for the DeepSeek tool-call formats",
+    "kimi": "no schema is registered for the Kimi formats",
+    "mistral": "no schema is registered for the Mistral formats",
+}
+"""The families that are not replayed, with the reason."""
+
+_NEVER_REPAIRED = (
+    "A closing tag is missing, so that where the value ends is a guess. The fixture takes the next tag for the end; a"
+    " value that was cut or that holds this tag itself reads the same. The turn comes back as its raw text with an"
+    " issue at the parameter."
+)
+
+DISAGREEMENTS = {
+    "qwen3-xml/llamacpp-q35-call-inside-think": (
+        "The prompt opened the reasoning and the output never closes it. The fixture ends the thought where a call"
+        " begins; but models quote calls in their thoughts, and a thought cut by the length limit looks just like this."
+        " The reasoning stays reasoning with an issue, and a call marker in it is reported."
+    ),
+    "qwen3-xml/vllm-coder-missing-close-parameter": _NEVER_REPAIRED,
+    "qwen3-xml/bug-missing-close-parameter-before-function": _NEVER_REPAIRED,
+    "glm/glm47-missing-last-close-arg-value": _NEVER_REPAIRED,
+    "gpt-oss/llamacpp-builtin-python-recipient": (
+        "A message to the built-in `python` tool is a call of a tool whose arguments are code, not JSON. The fixture"
+        " drops the message and reports no call, so that what the model did is lost silently. The turn comes back as"
+        " its raw text with an issue."
+    ),
+}
+"""The fixtures whose expectation is believed wrong for a strict derender, each with the argument."""
+
+_VERBATIM = "The fixture trims the space that the model wrote between its text and the call; text is verbatim here."
+
+SOFT_PASSES = {
+    "qwen3-hermes/sglang-text-before-call-with-space": _VERBATIM,
+    "glm/glm45-vllm-newline-format-content-before": _VERBATIM,
+    "gemma4/vllm-text-before-call": _VERBATIM,
+}
+"""The fixtures that differ in outer white space only (CanIToolCall's soft-v1), each with the reason."""
+
+INTRODUCTION = """\
+# CanIToolCall
+
+[CanIToolCall](https://github.com/redd34/canitoolcall) {version} is a neutral conformance suite: raw model outputs from
+engines' own test suites, from rendered templates and from bug reports, each with the parse that a correct engine
+returns. `make test` replays every fixture of the families below; `python scripts/canitoolcall_results.py` writes this
+page.
+
+*Pass*: reasoning, text and calls are equal. *Soft pass*: equal but for outer white space (its soft-v1). *Disagreement*:
+rgw answers otherwise on purpose; each is argued below, and the test fails as soon as one of them passes or another
+fixture fails. Fixtures tagged `truncated` are read with the policy `cut_call=keep_complete`, because their convention
+keeps the calls that were complete before the cut; all others with the defaults.
+"""
+
+LICENCES = """
+## Licences
+
+No fixture is copied into this repository: the tests read them from the installed package, which carries the notices of
+their sources. What each of its fixtures states about itself:
+
+| licence | kind | fixtures |
+|---|---|---:|"""
+
+
+def replay(fixture: Fixture) -> ParseResult:
+    """What rgw reads, as an engine would answer it. A fixture cut by the length limit keeps its complete calls."""
+    policy = Policy(cut_call=CutCall.KEEP_COMPLETE) if fixture.truncated else Policy()
+    parsed = _derenderer(SCHEMAS[fixture.reference_model], policy).parse(
+        fixture.raw_output, prompt=_prompt(fixture), tools=fixture.tools
+    )
+    return ParseResult(
+        content=parsed.text or None,
+        reasoning_content=parsed.reasoning or None,
+        tool_calls=tuple(ParsedToolCall(use["name"], json.dumps(use["input"])) for use in parsed.tool_uses),
+    )
+
+
+def status(fixture: Fixture, result: ParseResult) -> Status:
+    """How CanIToolCall judges a result: a pass, a pass but for outer white space, or a fail."""
+    if fixture.expected is not None:
+        return checks.compare(expected_result(fixture), result)
+    rows = checks.check_expected_error(fixture, family_for(fixture), Observation(nonstream=result, streams={}))
+    return rows[0].status
+
+
+def listed_status(fixture: Fixture) -> Status:
+    """The status that the lists above announce for a fixture."""
+    if fixture.id in DISAGREEMENTS:
+        return Status.FAIL
+    return Status.SOFT_PASS if fixture.id in SOFT_PASSES else Status.PASS
+
+
+def results_page() -> str:
+    """The page `docs/canitoolcall.md`."""
+    fixtures = load_fixtures()
+    replayed = [fixture for fixture in fixtures if fixture.family not in WITHOUT_SCHEMA]
+    return (
+        "\n".join([INTRODUCTION.format(version=__version__), *_results(replayed), *_reasons(), *_licences(fixtures)])
+        + "\n"
+    )
+
+
+@cache
+def _derenderer(schema: str, policy: Policy) -> Derenderer:
+    registry = load_registry()
+    return Derenderer(registry.schema(schema), policy=policy, call_markers=registry.call_markers)
+
+
+def _prompt(fixture: Fixture) -> str | None:
+    """The recorded generation prompt, or the usual one of the reference model."""
+    if fixture.generation_prompt is not None:
+        return fixture.generation_prompt
+    family = family_for(fixture)
+    model = family.reference_for(fixture.reference_model) if family is not None else None
+    return model.default_generation_prompt if model is not None else None
+
+
+def _results(replayed: Iterable[Fixture]) -> Iterator[str]:
+    families = load_families()
+    counts: dict[str, Counter[Status]] = {}
+    schemas: dict[str, set[str]] = {}
+    for fixture in replayed:
+        counts.setdefault(fixture.family, Counter())[status(fixture, replay(fixture))] += 1
+        schemas.setdefault(fixture.family, set()).add(SCHEMAS[fixture.reference_model])
+    yield "| family | schemas | fixtures | pass | soft pass | disagreement |"
+    yield "|---|---|---:|---:|---:|---:|"
+    for slug, count in sorted(counts.items()):
+        names = ", ".join(f"`{name}`" for name in sorted(schemas[slug]))
+        yield f"| {_escaped(families[slug].name)} | {names} | {_row(count)} |"
+    yield f"| **all** | | {_row(sum(counts.values(), Counter()))} |"
+    yield ""
+    for slug, reason in WITHOUT_SCHEMA.items():
+        yield f"- Not replayed: {_escaped(families[slug].name)} — {reason}."
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"([|<>*_\[\]])", r"\\\1", text)
+
+
+def _row(count: Counter[Status]) -> str:
+    cells = (count.total(), count[Status.PASS], count[Status.SOFT_PASS], count[Status.FAIL])
+    return " | ".join(str(cell) for cell in cells)
+
+
+def _reasons() -> Iterator[str]:
+    for title, reasons in (("Disagreements", DISAGREEMENTS), ("Soft passes", SOFT_PASSES)):
+        yield from ("", f"## {title}", "")
+        for reason in dict.fromkeys(reasons.values()):
+            identifiers = (f"`{identifier}`" for identifier in reasons if reasons[identifier] == reason)
+            yield f"- {', '.join(identifiers)}: {reason}"
+
+
+def _licences(fixtures: Iterable[Fixture]) -> Iterator[str]:
+    counts = Counter((fixture.provenance.license, fixture.provenance.kind) for fixture in fixtures)
+    yield LICENCES
+    yield from (f"| {licence} | {kind} | {count} |" for (licence, kind), count in sorted(counts.items()))
