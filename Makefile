@@ -53,7 +53,7 @@ lint: $(VENV)/installed  ## Check style, formatting, types and the import rule
 	$(VENV)/bin/ruff check $(SOURCES)
 	$(VENV)/bin/ruff format --check $(SOURCES)
 	$(VENV)/bin/mypy
-	$(VENV)/bin/lint-imports
+	$(VENV)/bin/lint-imports --no-logo
 
 .PHONY: reformat
 reformat: $(VENV)/installed  ## Format the code and apply the safe fixes
