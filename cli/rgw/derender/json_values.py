@@ -25,6 +25,7 @@ ReadValue: TypeAlias = Callable[[str, int], tuple[Any, int]]
 """Reads the value that starts at a position; returns it and the position behind it; raises `ContentError`."""
 
 _WHITE_SPACE = re.compile(r"[ \t\n\r]*")
+_UNFINISHED = re.compile(r"(?:t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|-|\.|[eE][+-]?|\\|\\?u[0-9a-fA-F]{0,4})?")
 
 
 class _Refusal(Exception):
@@ -97,15 +98,8 @@ def read_json(text: str, start: int) -> tuple[Any, int]:
 
 
 def _is_cut_off(text: str, error: json.JSONDecodeError) -> bool:
-    """Whether the value would have gone on had the text: an open string, half a literal, half an escape."""
-    if error.msg.startswith("Unterminated string"):
-        return True
-    rest = text[error.pos : error.pos + 6]
-    if len(text) - error.pos > len(rest):
-        return False
-    if not rest:
-        return True
-    return any(word.startswith(rest) for word in ("true", "false", "null", "-")) or rest.startswith(("u", "\\"))
+    """Whether the value would have gone on had the text: an open string, half a word, number or escape."""
+    return error.msg.startswith("Unterminated string") or _UNFINISHED.fullmatch(text, error.pos) is not None
 
 
 def skip_white_space(text: str, start: int) -> int:
