@@ -111,6 +111,9 @@ def _report(error: Exception) -> int:
         command = context.command_path if context else "rgw"
         Output().error(f"{error.format_message().rstrip('.')} — see '{command} --help'")
         return USAGE
+    if isinstance(error, OSError) and error.strerror:
+        Output().error(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)
+        return FAILED
     reason = str(error).partition("\n")[0]
     Output().error(f"unexpected {type(error).__name__}: {reason} — please report it with what --debug prints")
     return FAILED

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, ClassVar
 
 from rgw.errors import RgwError, SourceError, UnrecognisedTemplateError, UsageError
 from rgw.model import ParsedOutput
@@ -20,7 +20,8 @@ from rgw.model import ParsedOutput
 if TYPE_CHECKING:
     from rgw.derender import Derenderer, Policy
     from rgw.derender.compare import TransformersResult
-    from rgw.registry.model import Registry, Schema
+    from rgw.registry.loader import Registry
+    from rgw.registry.model import Schema
 
 Tools = Sequence[Mapping[str, Any]]
 
@@ -44,6 +45,11 @@ class Reading:
     engine: str
     parsed: ParsedOutput
     transformers: TransformersResult | None = None
+
+    @property
+    def readable(self) -> bool:
+        """It could be read whole."""
+        return not self.parsed.ill_formed
 
     @property
     def clean(self) -> bool:
@@ -84,7 +90,8 @@ class NotRunnable:
 
     schema: str
     error: RgwError
-    clean = False
+    readable: ClassVar[bool] = False
+    clean: ClassVar[bool] = False
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form of the command line's contract."""

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from rgw.commands.options import DebugOption, JsonOption, QueryOption, QuietOption, RegistryOption, RevisionOption
-from rgw.derender.policy import CallInReasoning, CutCall, Policy, TextAfterCall, Tolerance
 from rgw.errors import SourceError, UsageError
 from rgw.output import Mode, Output
-from rgw.rollouts import BadLine, Choice, NotRunnable, Readers, Reading, Request
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+    from rgw.rollouts import BadLine, NotRunnable, Reading
+
+# The choices of rgw.derender.Policy, written out so that `rgw --help` needs no derender; a test compares them.
+CallInReasoningChoice = Literal["reasoning", "error"]
+TextAfterCallChoice = Literal["keep", "error"]
+ToleranceChoice = Literal["warn", "error"]
+CutCallChoice = Literal["degrade", "keep_complete"]
 
 _BAD_LINES_TOLD = 10
 
@@ -55,14 +61,14 @@ def parse(
     ] = None,
     svg: Annotated[Path | None, typer.Option("--svg", metavar="FILE", help="Write the view to an SVG file.")] = None,
     call_in_reasoning: Annotated[
-        CallInReasoning, typer.Option(help="A tool call inside reasoning that was never closed.")
-    ] = CallInReasoning.REASONING,
-    text_after_call: Annotated[TextAfterCall, typer.Option(help="Text after a tool call.")] = TextAfterCall.KEEP,
-    undeclared_tool: Annotated[Tolerance, typer.Option(help="A call of a tool that was not offered.")] = Tolerance.WARN,
-    cut_call: Annotated[CutCall, typer.Option(help="A turn that ends inside a call.")] = CutCall.DEGRADE,
+        CallInReasoningChoice, typer.Option(help="A tool call inside reasoning that was never closed.")
+    ] = "reasoning",
+    text_after_call: Annotated[TextAfterCallChoice, typer.Option(help="Text after a tool call.")] = "keep",
+    undeclared_tool: Annotated[ToleranceChoice, typer.Option(help="A call of a tool that was not offered.")] = "warn",
+    cut_call: Annotated[CutCallChoice, typer.Option(help="A turn that ends inside a call.")] = "degrade",
     argument_type: Annotated[
-        Tolerance, typer.Option(help="An argument that its tool does not declare, or declares otherwise.")
-    ] = Tolerance.WARN,
+        ToleranceChoice, typer.Option(help="An argument that its tool does not declare, or declares otherwise.")
+    ] = "warn",
     revision: RevisionOption = None,
     registry: RegistryOption = None,
     json: JsonOption = False,
@@ -80,17 +86,18 @@ def parse(
     rgw parse rollouts.jsonl --jsonl --model ./checkpoint --query 'ill_formed'
     """
     output = Output.choose(json=json, query=query, quiet=quiet)
-    choice = Choice(schema=schema, template=template, model=model)
+    from rgw.derender.policy import CallInReasoning, CutCall, Policy, TextAfterCall, Tolerance
     from rgw.registry.loader import load_registry
-    from rgw.rollouts import compare_schemas, read_lines, read_text, read_tools
+    from rgw.rollouts import Choice, Readers, Request, compare_schemas, read_lines, read_text, read_tools
 
     policy = Policy(
-        call_in_reasoning=call_in_reasoning,
-        text_after_call=text_after_call,
-        undeclared_tool=undeclared_tool,
-        cut_call=cut_call,
-        argument_type=argument_type,
+        call_in_reasoning=CallInReasoning(call_in_reasoning),
+        text_after_call=TextAfterCall(text_after_call),
+        undeclared_tool=Tolerance(undeclared_tool),
+        cut_call=CutCall(cut_call),
+        argument_type=Tolerance(argument_type),
     )
+    choice = Choice(schema=schema, template=template, model=model)
     request = Request(
         choice=choice,
         prompt=read_text(prompt[1:]) if prompt is not None and prompt.startswith("@") else prompt,
@@ -135,11 +142,13 @@ def _compare(output: Output, results: list[Reading | NotRunnable]) -> int:
     clean = [result.schema for result in results if result.clean]
     output.document(comparison_document(results), human=human, quiet=clean)
     output.hint("this compares schemas on one output; `rgw detect` identifies a model's schema")
-    return int(not any(isinstance(result, Reading) and not result.parsed.ill_formed for result in results))
+    return int(not any(result.readable for result in results))
 
 
 def _stream(output: Output, readings: Iterator[Reading | BadLine]) -> int:
     """Print one result a line; the worst of the exit codes."""
+    from rgw.rollouts import BadLine
+
     worst = clean = ill_formed = bad = 0
     for reading in output.progress(readings, description="Reading"):
         output.record(reading.to_dict()) if output.mode is not Mode.QUIET else None

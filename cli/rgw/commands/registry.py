@@ -13,7 +13,7 @@ from rgw.output import Output
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from rgw.registry.model import Registry
+    from rgw.registry.loader import Registry
 
 application = typer.Typer(
     help="Browse and check the registered schemas and templates.", rich_markup_mode=None, no_args_is_help=False
@@ -42,14 +42,13 @@ def list_schemas(
     from rgw.registry.loader import load_registry
 
     known = load_registry(registry)
-    schemas, templates = list(known.schemas.values()), list(known.templates.values())
 
     def human() -> Iterator[RenderableType]:
         from rgw.output.registry import list_view
 
-        return list_view(schemas, templates)
+        return list_view(known)
 
-    output.document(registry_document(schemas, templates), human=human, quiet=known.schemas)
+    output.document(registry_document(known), human=human, quiet=known.schemas)
 
 
 @application.command("show")
@@ -81,6 +80,40 @@ def show_schema(
         return show_view(schema, templates)
 
     output.document(schema_document(schema, templates), human=human, quiet=[template.sha256 for template in templates])
+
+
+@application.command("check")
+def check(
+    growth: Annotated[
+        bool, typer.Option("--growth", help="Measure too that reading takes linear time (some seconds a schema).")
+    ] = False,
+    registry: RegistryOption = None,
+    json: JsonOption = False,
+    query: QueryOption = None,
+    quiet: QuietOption = False,
+    debug: DebugOption = False,  # noqa: ARG001
+) -> None:
+    """Check that a registry is valid and that each schema reads its own samples.
+
+    \b
+    rgw registry check
+    rgw registry check --registry ./my-registry --growth
+    """
+    output = Output.choose(json=json, query=query, quiet=quiet)
+    from rgw.checking import check_registry
+    from rgw.output.documents import checks_document
+    from rgw.registry.loader import load_registry
+
+    checks = list(output.progress(check_registry(load_registry(registry), growth=growth), description="Checking"))
+
+    def human() -> Iterator[RenderableType]:
+        from rgw.output.registry import check_view
+
+        return check_view(checks)
+
+    faulty = [check.name for check in checks if check.problems]
+    output.document(checks_document(checks), human=human, quiet=faulty)
+    raise typer.Exit(int(bool(faulty)))
 
 
 def _schema_name(known: Registry, name: str) -> str:

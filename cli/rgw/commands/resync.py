@@ -51,12 +51,12 @@ def resync(
     if write and check:
         raise UsageError("--write and --check exclude each other", "check first, then write")
     from rgw.output.documents import plan_document
-    from rgw.registry.loader import packaged_registry
+    from rgw.registry.loader import packaged_registry_path
     from rgw.upstream.planning import apply_plan, plan_resync
     from rgw.upstream.reading import read_upstream
     from rgw.upstream.sources import UpstreamSource
 
-    plan = plan_resync(registry or packaged_registry(), read_upstream(UpstreamSource(trl_ref, trl_source)))
+    plan = plan_resync(registry or packaged_registry_path(), read_upstream(UpstreamSource(trl_ref, trl_source)))
     if write:
         apply_plan(plan)
 

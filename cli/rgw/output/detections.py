@@ -66,10 +66,11 @@ def _status(result: Result) -> Text:
 
 
 def _facts(result: Result) -> Iterator[tuple[str, str | Text]]:
+    several = len(result["templates"]) > 1
     for template in result["templates"]:
-        label = "template" if len(result["templates"]) == 1 else template["name"]
-        note = "" if template["effective"] or len(result["templates"]) == 1 else "  not used with tools"
-        yield label, Text.assemble(line(template["sha256"]), line(f"  {_origin(template)}{note}", DIM))
+        yield template["name"] if several else "template", template["sha256"]
+        note = "" if template["effective"] or not several else ", not the one used with tools"
+        yield "", line(f"{_origin(template)}{note}", DIM)
     if result["schema"]:
         yield "dialects", ", ".join(result["schema"]["dialects"])
         yield "origin", _origin_of_schema(result["schema"]["origin"])

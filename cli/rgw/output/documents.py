@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rgw.checking import SchemaCheck
+    from rgw.registry.loader import Registry
     from rgw.registry.model import RegisteredTemplate, Schema
     from rgw.rollouts import NotRunnable, Reading
     from rgw.upstream.planning import Plan
@@ -23,12 +26,35 @@ def comparison_document(results: Iterable[Reading | NotRunnable]) -> Document:
     return {"version": 1, "comparison": [_compared(result) for result in results]}
 
 
-def registry_document(schemas: Iterable[Schema], templates: Iterable[RegisteredTemplate]) -> Document:
+def registry_document(registry: Registry) -> Document:
     """What `registry list` prints."""
     return {
         "version": 1,
-        "schemas": [_schema_summary(schema) for schema in schemas],
-        "templates": [_template_summary(template) for template in templates],
+        "schemas": [
+            {**_schema_summary(schema), "layer": registry.layer_of(schema.name).value}
+            for schema in registry.schemas.values()
+        ],
+        "templates": [
+            {**_template_summary(template), "layer": registry.layer_of_template(template.sha256).value}
+            for template in registry.templates.values()
+        ],
+    }
+
+
+def checks_document(checks: Sequence[SchemaCheck]) -> Document:
+    """What `registry check` prints."""
+    return {
+        "version": 1,
+        "valid": not any(check.problems for check in checks),
+        "schemas": [
+            {
+                "name": check.name,
+                "samples": check.samples,
+                "problems": list(check.problems),
+                "skipped": check.skipped or None,
+            }
+            for check in checks
+        ],
     }
 
 
@@ -36,24 +62,7 @@ def schema_document(schema: Schema, templates: Iterable[RegisteredTemplate]) -> 
     """What `registry show` prints: all of a schema, and the templates that it is registered for."""
     return {
         "version": 1,
-        "schema": {
-            "name": schema.name,
-            "title": schema.title,
-            "origin": {
-                "source": schema.origin.source,
-                "names": dict(schema.origin.names),
-                "digests": dict(schema.origin.digests),
-            },
-            "patched": schema.patched,
-            "dialects": {dialect.value: spec for dialect, spec in schema.dialects.items()},
-            "turn": {
-                "end": list(schema.turn.end),
-                "resumable": list(schema.turn.resumable),
-                "prefill": schema.turn.prefill,
-            },
-            "untyped_values": schema.untyped_values.value,
-            "samples": [{"title": sample.title, "output": sample.output} for sample in schema.samples],
-        },
+        "schema": asdict(schema),
         "templates": [
             {**_template_summary(template), "seen_in": list(template.seen_in), "prefill": template.prefill}
             for template in templates

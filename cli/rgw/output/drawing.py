@@ -8,6 +8,7 @@ import re
 from rich.console import Console
 from rich.terminal_theme import SVG_EXPORT_THEME
 
+from rgw.output.escape import escape_line
 from rgw.output.text import Escaped
 from rgw.output.turns import view
 from rgw.rollouts import Reading
@@ -29,5 +30,5 @@ def drawing(reading: Reading, *, width: int = WIDTH) -> str:
     )
     for renderable in view(reading):
         console.print(Escaped(renderable))
-    svg = console.export_svg(title=f"rgw parse {reading.id}", theme=SVG_EXPORT_THEME)
+    svg = console.export_svg(title=escape_line(f"rgw parse {reading.id}"), theme=SVG_EXPORT_THEME)
     return _REMOTE_FONTS.sub("", svg).replace("Fira Code, monospace", _FONTS)

@@ -10,10 +10,11 @@ import json
 import re
 from typing import Any
 
-# Categories Cc, Cf, Cs, Zl and Zp of Unicode, less tab and newline; a test compares this with unicodedata.
+# Categories Cc, Cf, Cs, Zl and Zp of Unicode, less tab and newline, and what XML cannot hold; a test compares this
+# with unicodedata.
 _UNSAFE = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2\u180e\u200b-\u200f"
-    "\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\U000110bd\U000110cd\U00013430-\U0001343f"
+    "\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff\U000110bd\U000110cd\U00013430-\U0001343f"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
 _BLOCK = re.compile(f"[{_UNSAFE}]")

@@ -23,7 +23,7 @@ STYLES = {
     SegmentKind.DELIMITER: "cyan",
     SegmentKind.LAYOUT: "bright_black",
     SegmentKind.PREFILL: "yellow",
-    SegmentKind.UNCLAIMED: "bold white on red",
+    SegmentKind.UNCLAIMED: "white on red",
 }
 LETTERS = {
     SegmentKind.REASONING: "r",
