@@ -9,6 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from rgw.templates.rendering import Rendered, RenderPool, RenderRequest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -17,6 +19,8 @@ THOUGHT = "The visitor wants oolong tea. I look up the shelf and the price."
 ANSWER = "Let me check that for you."
 FIND = {"name": "find_item", "arguments": {"item": "oolong tea"}}
 PRICE = {"name": "get_price", "arguments": {"item": "oolong tea", "grams": 100}}
+
+pytestmark = pytest.mark.both_engines
 
 
 def output(name: str) -> str:
@@ -63,7 +67,9 @@ def test_the_cut_output_gives_no_call_at_all() -> None:
     parsed = parse("cut-off.txt", exit_code=1)
     assert (parsed["ill_formed"], parsed["end_of_turn"]) == (True, False)
     assert (parsed["reasoning"], parsed["text"], parsed["tool_uses"]) == ("", output("cut-off.txt"), [])
-    assert issue_codes(parsed) == ["unclosed_call"]
+    # The legacy dialect is one pattern for the whole turn: where it does not match, nothing says how far it would have.
+    cause = "unclosed_call" if parsed["engine"].startswith("response_template") else "unclaimed_text"
+    assert issue_codes(parsed) == [cause]
 
 
 def test_the_output_in_another_format_is_pointed_out() -> None:
