@@ -7,9 +7,10 @@ the declared type is only compared. Unions, `anyOf`, `oneOf`, enums, `const`, `n
 from __future__ import annotations
 
 import ast
-import math
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
@@ -203,8 +204,10 @@ def _integer(text: str) -> tuple[int] | None:
     text = text.strip()
     if _INTEGER.fullmatch(text):
         return (int(text),)
-    number = _number(text)
-    return (int(number[0]),) if number is not None and float(number[0]).is_integer() else None
+    if _number(text) is None:
+        return None
+    exact = Decimal(text)
+    return (int(exact),) if exact == exact.to_integral_value() else None
 
 
 def _number(text: str) -> tuple[int | float] | None:
@@ -251,16 +254,16 @@ def _python_literal(text: str, types: tuple[str, ...]) -> Any:
     if len(text) > _LITERAL_LIMIT or not {"object", "array"} & set(types):
         return None
     try:
-        value = ast.literal_eval(text.strip())
-    except (ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
+        tree = ast.parse(text.strip(), mode="eval")
+        value = ast.literal_eval(tree)
+        is_json = read_json(json.dumps(value), 0)[0] == value
+    except (ContentError, ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return None
     wanted = tuple(kind for name, kind in (("object", dict), ("array", list)) if name in types)
-    return value if isinstance(value, wanted) and _is_json(value) else None
+    return value if is_json and isinstance(value, wanted) and not _repeats_key(tree) else None
 
 
-def _is_json(value: Any) -> bool:
-    if isinstance(value, dict):
-        return all(isinstance(key, str) and _is_json(child) for key, child in value.items())
-    if isinstance(value, list):
-        return all(map(_is_json, value))
-    return value is None or isinstance(value, bool | int | str) or (isinstance(value, float) and math.isfinite(value))
+def _repeats_key(tree: ast.AST) -> bool:
+    """Whether a dict of a literal names a key twice, of which the value holds only the last."""
+    displays = (node for node in ast.walk(tree) if isinstance(node, ast.Dict))
+    return any(len(set(map(ast.dump, filter(None, node.keys)))) != len(node.keys) for node in displays)
