@@ -45,17 +45,20 @@ def merge(current: RegistryFiles, upstream: Upstream) -> RegistryFiles:
 
 
 def schema_names(current: RegistryFiles, upstream: Upstream) -> dict[str, str]:
-    """The registry schema of each template that upstream maps to specs, by sha256."""
-    known = {
-        _upstream_name(schema["origin"]["names"]): name
-        for name, schema in current.schemas.items()
-        if came_from_upstream(schema)
-    }
+    """The registry schema of each template that upstream maps to specs, by sha256.
+
+    A schema stands for a pairing of specs and is named after the newer one. A template for which upstream pairs that
+    one differently (leaves the legacy dialect out, say) gets a schema of its own, named after both.
+    """
+    known = _known_names(current)
+    pairings: dict[str, Specs] = {}
     names = {}
-    for template in upstream.templates:
+    for template in sorted(upstream.templates, key=lambda template: -len(template.specs)):
         if template.specs:
-            name = _upstream_name({dialect: spec.name for dialect, spec in template.specs.items()})
-            names[template.sha256] = known.get(name) or _REGISTRY_NAMES.get(name, name)
+            upstream_name = _upstream_name({dialect: spec.name for dialect, spec in template.specs.items()})
+            name = known.get(upstream_name) or _REGISTRY_NAMES.get(upstream_name, upstream_name)
+            usual = pairings.setdefault(upstream_name, template.specs) == template.specs
+            names[template.sha256] = name if usual else f"{name}_{template.variant}"
     return names
 
 
@@ -64,7 +67,7 @@ def specs_by_schema(names: Mapping[str, str], upstream: Upstream) -> dict[str, S
     specs: dict[str, Specs] = {}
     for template in upstream.templates:
         if template.specs and specs.setdefault(names[template.sha256], template.specs) != template.specs:
-            raise UpstreamError(f"TRL pairs the specs of {names[template.sha256]} with different ones")
+            raise UpstreamError(f"TRL has two different schemas that would both be called {names[template.sha256]}")
     return specs
 
 
@@ -88,6 +91,15 @@ def dialects_of(specs: Specs) -> dict[str, Any]:
     return {dialect.value: specs[dialect].body for dialect in Dialect if dialect in specs}
 
 
+def _known_names(current: RegistryFiles) -> dict[str, str]:
+    """The registry's names for upstream's, shortest first: those of unusual pairings are longer."""
+    known: dict[str, str] = {}
+    for name in sorted(current.schemas, key=len):
+        if came_from_upstream(current.schemas[name]):
+            known.setdefault(_upstream_name(current.schemas[name]["origin"]["names"]), name)
+    return known
+
+
 def _upstream_name(variables: Mapping[Any, str]) -> str:
     """One name for a pair of upstream variables: that of the newer dialect, without its suffix."""
     variable = variables.get(Dialect.RESPONSE_TEMPLATE) or variables[Dialect.RESPONSE_SCHEMA]
@@ -100,7 +112,7 @@ def _schemas(current: RegistryFiles, specs: Mapping[str, Specs], used: set[str |
         for name, schema in current.schemas.items()
         if name in used or not came_from_upstream(schema) or "patched" in schema
     }
-    taken = {name: _schema(name, current.schemas.get(name), spec) for name, spec in specs.items()}
+    taken = {name: _schema(name, current.schemas.get(name), spec) for name, spec in specs.items() if name in used}
     return dict(sorted({**kept, **taken}.items()))
 
 
@@ -125,8 +137,7 @@ def _templates(current: RegistryFiles, upstream: Upstream, names: Mapping[str, s
         if sha256 in known or not _is_abandoned(sha256, entry, current)
     }
     taken = {template.sha256: _template(template, names, current, upstream) for template in upstream.templates}
-    merged = {**kept, **taken}
-    return dict(sorted(merged.items(), key=lambda item: (item[1]["schema"] or "~", item[1]["variant"], item[0])))
+    return {**kept, **taken}
 
 
 def _is_abandoned(sha256: str, entry: Mapping[str, Any], current: RegistryFiles) -> bool:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import difflib
+import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from rgw.errors import RegistryError
 from rgw.registry import journal
+from rgw.registry.loader import load_registry, validate_registry
+from rgw.registry.yaml_writing import dump_yaml
 from rgw.upstream.merging import Specs, came_from_upstream, dialects_of, merge, origin_of, schema_names, specs_by_schema
 from rgw.upstream.reading import Upstream
 from rgw.upstream.registry_files import (
     LOCK,
     RegistryFiles,
     changed_contents,
-    dump,
     notice_contents,
     pin_of,
     read_registry_files,
@@ -118,10 +122,23 @@ def apply_plan(plan: Plan) -> None:
     """Write what `plan` says, all of it or nothing.
 
     Raises:
-        RegistryError: The registry cannot be written to.
+        RegistryError: What would come of it is not a valid registry, or the registry cannot be written to.
     """
     if not plan.empty:
+        _rehearse(plan)
         journal.replace_files(plan.registry, plan.contents)
+
+
+def _rehearse(plan: Plan) -> None:
+    """Apply the plan to a copy and load it as strictly as a release does."""
+    with TemporaryDirectory(prefix="rgw-registry-") as directory:
+        copy = Path(directory, "registry")
+        shutil.copytree(plan.registry, copy)
+        journal.replace_files(copy, plan.contents)
+        try:
+            validate_registry(load_registry(packaged=copy))
+        except RegistryError as error:
+            raise RegistryError(f"the re-synced registry would not be valid: {error.message}", error.fix) from error
 
 
 def _without_pin(files: RegistryFiles) -> dict[str, Any]:
@@ -136,11 +153,12 @@ def _schema_changes(before: RegistryFiles, after: RegistryFiles) -> Iterator[Sch
 
 
 def _template_changes(before: RegistryFiles, after: RegistryFiles) -> Iterator[TemplateChange]:
-    for sha256 in [*after.templates, *(before.templates.keys() - after.templates.keys())]:
+    every = {**before.templates, **after.templates}
+    for sha256 in sorted(every, key=lambda sha256: (every[sha256]["schema"] or "~", every[sha256]["variant"], sha256)):
         old, new = before.templates.get(sha256), after.templates.get(sha256)
         if old != new:
-            variant = (new or old or {})["variant"]
-            yield TemplateChange(_kind(old, new), sha256, variant, (old or {}).get("schema"), (new or {}).get("schema"))
+            schemas = [entry["schema"] if entry else None for entry in (old, new)]
+            yield TemplateChange(_kind(old, new), sha256, every[sha256]["variant"], *schemas)
 
 
 def _kind(old: object, new: object) -> Change:
@@ -179,5 +197,5 @@ def _taken(schema: Mapping[str, Any] | None) -> Any:
 
 
 def _diff(name: str, old: Any, new: Any) -> str:
-    before, after = (dump(data).splitlines() if data is not None else [] for data in (old, new))
+    before, after = (dump_yaml(data).splitlines() if data is not None else [] for data in (old, new))
     return "\n".join(difflib.unified_diff(before, after, f"{name} (registry)", f"{name} (TRL)", lineterm=""))

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from rgw.errors import RegistryError
+from rgw.registry.yaml_reading import read_yaml
+from rgw.registry.yaml_writing import dump_yaml
 from rgw.upstream.sources import UpstreamRef
 
 SCHEMAS, TEMPLATES, FINGERPRINTS, LOCK = "schemas", "templates.yaml", "fingerprints.yaml", "upstream.lock.yaml"
@@ -45,10 +48,13 @@ class RegistryFiles:
     lock: Mapping[str, Any] = field(default_factory=dict)
 
     def documents(self) -> dict[str, Any]:
-        """The data of each file, by its path relative to the registry."""
+        """The data of each file, by its path relative to the registry; templates in the order of their schemas."""
+        templates = sorted(
+            self.templates.items(), key=lambda item: (item[1]["schema"] or "~", item[1]["variant"], item[0])
+        )
         return {
             **{f"{SCHEMAS}/{name}.yaml": schema for name, schema in self.schemas.items()},
-            TEMPLATES: {"templates": [{"sha256": sha256, **entry} for sha256, entry in self.templates.items()]},
+            TEMPLATES: {"templates": [{"sha256": sha256, **entry} for sha256, entry in templates]},
             FINGERPRINTS: {"fingerprints": self.fingerprints},
             LOCK: self.lock,
         }
@@ -73,12 +79,16 @@ def read_registry_files(registry: Path) -> RegistryFiles:
 def changed_contents(registry: Path, before: RegistryFiles, after: RegistryFiles) -> dict[str, str | None]:
     """The new text of every file whose data changes, by path; `None` for a file that goes.
 
-    A file whose data stays is left alone to the byte, whatever its comments and layout. A changed one keeps the
-    comment that it begins with.
+    A file whose data stays is left alone to the byte, whatever its comments and layout. In a changed one the keys whose
+    values stay are left alone, and the comment that it begins with.
     """
     old, new = before.documents(), after.documents()
-    changed = [path for path in new if not same_data(old.get(path), new[path])]
-    contents: dict[str, str | None] = {path: _dump(registry / path, path, new[path]) for path in changed}
+    contents: dict[str, str | None] = {}
+    for path, data in new.items():
+        if path not in old or not (registry / path).is_file():
+            contents[path] = _HEADERS.get(path, "") + dump_yaml(data)
+        elif not same_data(old[path], data):
+            contents[path] = _edited((registry / path).read_text(encoding="utf-8"), old[path], data)
     return contents | dict.fromkeys(old.keys() - new.keys())
 
 
@@ -112,30 +122,30 @@ def same_data(first: Any, second: Any) -> bool:
     return json.dumps(first) == json.dumps(second)
 
 
-def dump(data: Any) -> str:
-    """YAML as the registry is written."""
-    text: str = yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=float("inf"))
-    return text
+def _edited(text: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """The YAML `text` of `old`, with the values that differ in `new` rewritten in their places."""
+    edited = text
+    for key, value in new.items():
+        block = re.search(rf"^{re.escape(key)}:.*\n(?:[ -].*\n|\n(?=[ \n-]))*", edited, re.MULTILINE)
+        if block and not same_data(old.get(key), value):
+            edited = edited[: block.start()] + dump_yaml({key: value}) + edited[block.end() :]
+    whole = dump_yaml(new)
+    return edited if _is_same_yaml(edited, whole) else _leading_comment(text) + whole
 
 
-def _dump(existing: Path, path: str, data: Any) -> str:
-    header = "".join(_leading_comment(existing)) or _HEADERS.get(path, "")
-    return header + dump(data)
+def _is_same_yaml(first: str, second: str) -> bool:
+    try:
+        return same_data(yaml.safe_load(first), yaml.safe_load(second))
+    except (yaml.YAMLError, TypeError):
+        return False
 
 
-def _leading_comment(path: Path) -> Iterator[str]:
-    if path.is_file():
-        for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
-            if not line.startswith("#"):
-                return
-            yield line
+def _leading_comment(text: str) -> str:
+    return "".join(takewhile(lambda line: line.startswith("#"), text.splitlines(keepends=True)))
 
 
 def _read_mapping(path: Path) -> dict[str, Any]:
-    try:
-        data = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else None
-    except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
-        raise RegistryError(f"{path}: not readable as YAML: {' '.join(str(error).split())}") from error
-    if data is not None and not isinstance(data, dict):
+    data = read_yaml(path, str(path)).plain() if path.is_file() else {}
+    if not isinstance(data, dict):
         raise RegistryError(f"{path}: not a mapping")
-    return data or {}
+    return data
