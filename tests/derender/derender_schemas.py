@@ -64,7 +64,7 @@ JSON_CALLS = schema(
 )
 """A thought, text, and calls that are JSON objects: `<call>{"name": …, "arguments": …}</call>`."""
 
-TAG = r"<arg=(?P<key>[^>\n]+)>\n?(?P<value>[^<]*(?:<(?!/?arg)[^<]*)*?)\n?</arg>"
+TAG = r"<arg=(?P<key>[^>\n]+)>\n?(?P<value>(?:[^<]|<(?!/?arg))*?)\n?</arg>"
 
 TAG_CALLS = schema(
     "tag_calls",

@@ -117,7 +117,10 @@ class _InlineArguments:
             return RawValue(tag["value"], start, end)
         if tag["string"] == "true":
             return tag["value"]
-        value, behind = read_json(tag["value"], 0)
+        try:
+            value, behind = read_json(tag["value"], 0)
+        except ContentError as error:
+            raise ContentError(error.code, error.message, start + error.position) from None
         if skip_white_space(tag["value"], behind) != end - start:
             raise ContentError(IssueCode.INVALID_JSON, "text after the JSON of a value", start + behind)
         return value
@@ -176,5 +179,15 @@ def _guarded(parse: Callable[[str], Any], body: str, start: int) -> Any:
         raise ContentError(IssueCode.TOO_DEEP, "nested too deep", start) from None
     except Exception as error:  # noqa: BLE001 - a content parser of transformers may raise anything
         message = str(error).partition("\n")[0][:200]
-        code = IssueCode.OVERSIZED_NUMBER if "integer outside" in message else IssueCode.INVALID_ARGUMENTS
-        raise ContentError(code, message, start) from None
+        code = next((code for words, code in _CODE_OF_MESSAGE.items() if words in message), IssueCode.INVALID_ARGUMENTS)
+        position = _POSITION.search(message)
+        raise ContentError(code, _POSITION.sub("", message), start + int(position[1]) if position else start) from None
+
+
+_POSITION = regex.compile(r"(?: starting)? at position (\d+)\.?")
+_CODE_OF_MESSAGE = {
+    "integer outside": IssueCode.OVERSIZED_NUMBER,
+    "repeated name": IssueCode.DUPLICATE_KEY,
+    "lone surrogate": IssueCode.LONE_SURROGATE,
+    "levels deep": IssueCode.TOO_DEEP,
+}

@@ -1,0 +1,167 @@
+"""Readers of call contents: where a content ends, what each part of it is, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import regex
+
+from derender.derender_schemas import TAG, needs_call_lists
+from rgw.derender.content import Content, content_reader
+from rgw.derender.reading import ContentError, RawValue
+from rgw.model import IssueCode
+from rgw.registry.model import LayoutRules
+
+CLOSE = regex.compile(r"</call>")
+TYPED_TAG = r'<arg=(?P<key>\w+) string="(?P<string>true|false)">(?P<value>.*?)</arg>'
+
+
+def read(name: str, text: str, *, between: str = r"\s*", close: Any = CLOSE, **arguments: Any) -> Content:
+    return content_reader(name, arguments, LayoutRules(between_arguments=between))(text, 0, close)
+
+
+def refusal(name: str, text: str, **options: Any) -> tuple[IssueCode, int]:
+    with pytest.raises(ContentError) as caught:
+        read(name, text, **options)
+    return caught.value.code, caught.value.position
+
+
+def parts(text: str, content: Content) -> list[tuple[str, str]]:
+    segments = [] if content.segments is None else content.segments
+    return [(kind.value, text[start:end]) for kind, start, end in segments if end > start]
+
+
+def test_json_ends_where_the_value_ends_not_where_a_closing_marker_stands_in_a_string() -> None:
+    text = '{"a": "</call>"}</call>'
+    content = read("json", text)
+    assert (content.value, content.end, content.segments) == ({"a": "</call>"}, 16, None)
+
+
+def test_inline_arguments_are_raw_values_with_their_spans() -> None:
+    text = "<arg=city>\nParis\n</arg>\n<arg=n>3</arg></call>"
+    content = read("xml-inline", text, tag_pattern=TAG)
+    assert content.value == {"city": RawValue("Paris", 11, 16), "n": RawValue("3", 31, 32)}
+    assert content.end == 38
+    assert parts(text, content) == [
+        ("delimiter", "<arg="),
+        ("tool_call", "city"),
+        ("delimiter", ">\n"),
+        ("tool_call", "Paris"),
+        ("delimiter", "\n</arg>"),
+        ("layout", "\n"),
+        ("delimiter", "<arg="),
+        ("tool_call", "n"),
+        ("delimiter", ">"),
+        ("tool_call", "3"),
+        ("delimiter", "</arg>"),
+    ]
+
+
+def test_no_argument_is_an_empty_call() -> None:
+    assert read("xml-inline", "</call>", tag_pattern=TAG) == Content({}, 0, [])
+
+
+@pytest.mark.parametrize(
+    ("wire", "value"),
+    [
+        ("\nv\n", "v"),
+        ("v", "v"),
+        ("\n    indented\n\n", "    indented\n"),
+        ("\n\n\n", "\n"),
+        ("\n\n", ""),
+        ("", ""),
+        ("a < b </b>", "a < b </b>"),
+    ],
+)
+def test_only_the_layout_that_the_tag_names_is_taken_off_a_value(wire: str, value: str) -> None:
+    content = read("xml-inline", f"<arg=x>{wire}</arg></call>", tag_pattern=TAG)
+    assert content.value["x"].text == value
+
+
+def test_white_space_between_arguments_is_what_the_schema_allows() -> None:
+    text = "<arg=a>1</arg>\n<arg=b>2</arg></call>"
+    assert read("xml-inline", text, tag_pattern=TAG, between=r"\n?").end == 29
+    assert refusal("xml-inline", text, tag_pattern=TAG, between="") == (IssueCode.MISSING_TAG, 14)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "position"),
+    [
+        ("<arg=a>1</arg>stray<arg=b>2</arg></call>", IssueCode.MISSING_TAG, 14),
+        ("<arg=a>1</call>", IssueCode.MISSING_TAG, 0),
+        ("<arg=a>1<arg=b>2</arg></call>", IssueCode.MISSING_TAG, 0),
+        ("<arg=>1</arg></call>", IssueCode.MISSING_TAG, 0),
+        ("a=1</call>", IssueCode.MISSING_TAG, 0),
+        ("<arg=a>1</arg><arg=a>2</arg></call>", IssueCode.REPEATED_PARAMETER, 14),
+        ("<arg=a>1</arg><arg=a>1</arg></call>", IssueCode.REPEATED_PARAMETER, 14),
+    ],
+)
+def test_what_is_neither_an_argument_nor_the_end_is_refused(text: str, code: IssueCode, position: int) -> None:
+    assert refusal("xml-inline", text, tag_pattern=TAG) == (code, position)
+
+
+def test_the_tag_itself_may_say_whether_a_value_is_a_string() -> None:
+    text = '<arg=a string="true">02</arg><arg=b string="false">[1, null]</arg></call>'
+    assert read("xml-inline", text, tag_pattern=TYPED_TAG).value == {"a": "02", "b": [1, None]}
+
+
+@pytest.mark.parametrize(
+    ("value", "code", "position"),
+    [
+        ("02139", IssueCode.INVALID_JSON, 23),
+        ("word", IssueCode.INVALID_JSON, 22),
+        ("NaN", IssueCode.NONSTANDARD_CONSTANT, 22),
+        ('{"k":1,"k":2}', IssueCode.DUPLICATE_KEY, 22),
+    ],
+)
+def test_a_value_that_its_tag_calls_json_must_be_json(value: str, code: IssueCode, position: int) -> None:
+    text = f'<arg=b string="false">{value}</arg></call>'
+    assert refusal("xml-inline", text, tag_pattern=TYPED_TAG) == (code, position)
+
+
+@needs_call_lists
+@pytest.mark.parametrize(
+    ("wire", "calls"),
+    [
+        ("[f(a=1)]", [("f", {"a": 1})]),
+        ("[run-code(a=1)]", [("run-code", {"a": 1})]),
+        ("[f(a='x]'), g()]", [("f", {"a": "x]"}), ("g", {})]),
+        ('[f(a="</call>")]', [("f", {"a": "</call>"})]),
+        ("[f(a='it\\'s', b=[1, {'k': None}])]", [("f", {"a": "it's", "b": [1, {"k": None}]})]),
+    ],
+)
+def test_a_call_list_ends_at_the_bracket_that_matches_its_first(wire: str, calls: list[Any]) -> None:
+    content = read("python-call-list", wire + "</call>")
+    assert content.end == len(wire)
+    assert [(call["name"], call["arguments"]) for call in content.value] == calls
+
+
+@needs_call_lists
+@pytest.mark.parametrize("wire", ["[f(a=1)", "[f(a='1)]", "[f(", "["])
+def test_a_call_list_that_never_ends_was_cut_off(wire: str) -> None:
+    assert refusal("python-call-list", wire) == (IssueCode.INVALID_ARGUMENTS, len(wire))
+
+
+@needs_call_lists
+@pytest.mark.parametrize(
+    ("wire", "code", "position"),
+    [
+        ("[f(1)]", IssueCode.INVALID_ARGUMENTS, 3),
+        ("[f(a=open('x'))]", IssueCode.INVALID_ARGUMENTS, 5),
+        ("[f(a=(1, 2))]", IssueCode.INVALID_ARGUMENTS, 5),
+        ("[f(a=1), 3]", IssueCode.INVALID_ARGUMENTS, 9),
+        ("[f(a=1, a=2)]", IssueCode.DUPLICATE_KEY, 12),
+        ("[f(a=9007199254740993)]", IssueCode.OVERSIZED_NUMBER, 5),
+        ("[f(a='\\ud800')]", IssueCode.LONE_SURROGATE, 5),
+        ("[f(a=" + "[" * 101 + "]" * 101 + ")]", IssueCode.TOO_DEEP, 105),
+    ],
+    ids=lambda value: repr(value)[:30],
+)
+def test_a_call_list_that_is_none_is_refused_where_it_goes_wrong(wire: str, code: IssueCode, position: int) -> None:
+    assert refusal("python-call-list", "  " + wire) == (code, position + 2)
+
+
+@needs_call_lists
+def test_brackets_nested_beyond_all_measure_are_refused() -> None:
+    assert refusal("python-call-list", "[f(a=" + "[" * 50_000 + "]" * 50_000 + ")]")[0] is IssueCode.TOO_DEEP
