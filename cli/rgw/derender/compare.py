@@ -77,7 +77,7 @@ def _parse(schema: Schema, output: str, prefix: str, tools: Sequence[Mapping[str
     dialect = runnable_dialect(schema)
     specification = dict(schema.dialects[dialect])
     if dialect is Dialect.RESPONSE_SCHEMA:
-        from transformers.utils.chat_parsing_utils import recursive_parse  # type: ignore[import-not-found]
+        from transformers.utils.chat_parsing_utils import recursive_parse
 
         return recursive_parse(prefix + output, specification)
     from inspect import signature

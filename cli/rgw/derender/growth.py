@@ -13,15 +13,16 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+from rgw.derender.pattern_examples import example_of
 from rgw.errors import EngineError, RegistryError
 from rgw.registry.model import Dialect, LayoutRules, Origin, Schema, TurnRules, UntypedValues
 
 MAXIMUM_RATIO = 2.6
 """How much longer twice the input may take: linear is 2, the rest is noise."""
 
-NOISE_SECONDS = 0.02
+NOISE_SECONDS = 0.004
 """Times below this say nothing about growth."""
 
 
@@ -34,7 +35,7 @@ class Growth:
         shape: The shape that did, described; empty when none did.
         pattern: The pattern of the schema that is slow on it.
         size: How many characters it then had.
-        seconds: How long reading it took.
+        seconds: How long reading it took, in processor time.
         ratio: How much longer than half of it.
     """
 
@@ -46,7 +47,7 @@ class Growth:
     ratio: float = 0.0
 
 
-def check_growth(schema: Schema, *, largest: int = 64_000, budget: float = 20.0) -> Growth:
+def check_growth(schema: Schema, *, largest: int = 16_000, budget: float = 30.0) -> Growth:
     """Measure a schema in a separate process.
 
     Args:
@@ -65,13 +66,13 @@ def check_growth(schema: Schema, *, largest: int = 64_000, budget: float = 20.0)
         raise EngineError(f"the growth of schema {schema.name} could not be measured: {complaint or 'no answer'}")
     if not overran:
         return Growth(**last)
-    pattern = _slow_pattern(schema, last["prefix"], last["repeated"])
-    return Growth(False, last["shape"], pattern, last["size"], budget, float("inf"))
+    shape = Shape(*last["shape"])
+    return Growth(False, str(shape), _slow_pattern(schema, shape), last["size"], budget, float("inf"))
 
 
-def _slow_pattern(schema: Schema, prefix: str, repeated: str) -> str:
+def _slow_pattern(schema: Schema, shape: Shape) -> str:
     """Which pattern of the schema is slow on a shape: each is searched alone, in growing texts, until one hangs."""
-    last, _, _ = _run(schema, ["patterns", prefix, repeated], 2.0)
+    last, _, _ = _run(schema, ["patterns", *shape], 2.0)
     return str(last["pattern"]) if last else ""
 
 
@@ -110,49 +111,86 @@ def _last_line(output: bytes | None) -> str:
     return lines[-1] if lines else ""
 
 
-def adversarial_shapes(schema: Schema) -> Iterator[tuple[str, str]]:
-    """The shapes that a schema is measured on: what is repeated, and what stands before it.
+class Shape(NamedTuple):
+    """An adversarial input: `prefix`, then `repeated` again and again, then `suffix`."""
 
-    They are made of the literal parts of the schema's patterns: repeated opens, opens with white-space runs, nested
-    opens, near-miss closers, and long runs of white space, brackets and text behind each of them.
+    prefix: str
+    repeated: str
+    suffix: str
+
+    def text(self, size: int) -> str:
+        """The shape at about `size` characters."""
+        return self.prefix + self.repeated * (size // len(self.repeated)) + self.suffix
+
+    def __str__(self) -> str:
+        before = f"{self.prefix[:60]!r}, then " if self.prefix else ""
+        behind = f", then {self.suffix[:60]!r}" if self.suffix else ""
+        return f"{before}{self.repeated[:60]!r} again and again{behind}"
+
+
+def adversarial_shapes(schema: Schema) -> Iterator[Shape]:
+    """The shapes that a schema is measured on.
+
+    They are made of the literal parts of the schema's patterns: repeated opens, opens with runs of white space,
+    brackets or text behind them, nested opens, alternating parts and near-miss closers. Each repetition also comes
+    with every part far behind it, so that no engine can give up early because a required part is missing.
     """
-    atoms = _atoms(schema)
-    prefixes = ["", *atoms]
-    fillers = ["\n", " ", "\r\n", "a", "[", "{", '"', ",", "\\", "a=", "<"]
-    for prefix in prefixes:
-        for filler in fillers:
-            yield prefix, filler
-    for atom in atoms:
+    parts, wholes = _atoms(schema)
+    everything = "".join(f'x"\n{part}' for part in reversed(parts))
+    for prefix in ["", *parts, *wholes, *_unfinished_calls(schema)]:
+        for filler in ("\n", " ", "\r\n", "a", "[", "{", '"', ",", "\\", "a=", "<"):
+            yield Shape(prefix, filler, "")
+    for atom in [*parts, *wholes]:
         for filler in ("", " ", "\n", "a"):
-            yield "", atom + filler
-        yield "", atom[:-1]
-        for prefix in atoms:
-            yield prefix, atom
-    yield "", "".join(atoms)
+            yield Shape("", atom + filler, everything)
+        yield Shape("", atom, "")
+        if len(atom) > 1:
+            yield Shape("", atom[:-1], everything)
+    for first in parts:
+        for second in parts:
+            yield Shape("", first + second, everything)
+            yield Shape(first, second, "")
+
+
+def _unfinished_calls(schema: Schema) -> Iterator[str]:
+    """The beginnings of a call: each opener as a model would write it, and an inline argument cut at every mark."""
+    fields = schema.dialects.get(Dialect.RESPONSE_TEMPLATE, {}).get("fields", {})
+    for field in fields.values():
+        opener = example_of(field["open_pattern"]) if "open_pattern" in field else field.get("open")
+        if not isinstance(opener, str):
+            continue
+        yield opener
+        tag = field.get("content_args", {}).get("tag_pattern")
+        argument = example_of(tag) if isinstance(tag, str) else ""
+        for end in range(1, len(argument) + 1):
+            if not argument[end - 1].isalnum():
+                yield opener + argument[:end]
 
 
 def patterns_of(schema: Schema) -> list[str]:
-    """Every regular expression and delimiter literal of a schema."""
+    """Every regular expression of a schema; delimiters that are literals, escaped."""
     return sorted(set(_patterns([schema.dialects[dialect] for dialect in schema.dialects])))
 
 
+_LITERAL_KEYS = ("open", "close", "start_anchor")
 _PATTERN_KEYS = (
-    "open",
-    "close",
     "open_pattern",
     "close_pattern",
-    "tag_pattern",
-    "start_anchor",
     "start_anchor_pattern",
+    "tag_pattern",
+    "x-regex",
+    "x-regex-iterator",
+    "x-regex-key-value",
 )
-_LEGACY_PATTERN_KEYS = ("x-regex", "x-regex-iterator", "x-regex-key-value")
 
 
 def _patterns(node: Any) -> Iterator[str]:
     if isinstance(node, Mapping):
         for key, value in node.items():
-            if key in _PATTERN_KEYS + _LEGACY_PATTERN_KEYS:
-                yield from [value] if isinstance(value, str) else value
+            if key in _LITERAL_KEYS:
+                yield from map(re.escape, [value] if isinstance(value, str) else value)
+            elif key in _PATTERN_KEYS:
+                yield value
             else:
                 yield from _patterns(value)
     elif isinstance(node, list | tuple):
@@ -161,20 +199,22 @@ def _patterns(node: Any) -> Iterator[str]:
 
 
 _LITERAL_RUN = re.compile(r"(?:\\[^A-Za-z0-9]|[^\\\[\](){}?*+.|^$])+")
-_CLASS_OR_GROUP = re.compile(r"\[(?:\\.|[^\]\\])*\]|\(\?P?<[A-Za-z_]\w*>|\(\?[:=!]|\(\?<[=!]")
+_NOT_LITERAL = re.compile(r"\{\d+,?\d*\}|\[(?:\\.|[^\]\\])*\]|\(\?P?<[A-Za-z_]\w*>|\(\?[:=!]|\(\?<[=!]")
 
 
-def _atoms(schema: Schema) -> list[str]:
-    """The literal parts of the patterns, and each pattern's parts joined as a model would write them."""
-    atoms: dict[str, None] = {}
+def _atoms(schema: Schema) -> tuple[list[str], list[str]]:
+    """The literal parts of the patterns, and each pattern's parts joined about as a model would write them."""
+    parts: dict[str, None] = {}
+    wholes: dict[str, None] = {}
     for pattern in patterns_of(schema):
-        bare = _CLASS_OR_GROUP.sub("(", pattern)
+        bare = _NOT_LITERAL.sub("(", pattern)
         runs = [re.sub(r"\\(.)", r"\1", run) for run in _LITERAL_RUN.findall(bare)]
         runs = [run for run in runs if len(run) > 1 or not run.isalnum()]
-        for atom in [*runs, "".join(runs), "a".join(runs)]:
-            if atom.strip():
-                atoms[atom] = None
-    return sorted(atoms, key=len, reverse=True)[:24]
+        parts.update(dict.fromkeys(run for run in runs if run.strip()))
+        if len(runs) > 1:
+            wholes.update(dict.fromkeys(("".join(runs), "a".join(runs))))
+    longest_first = sorted(parts, key=lambda part: (-len(part), part))
+    return longest_first[:12], sorted(wholes, key=lambda whole: (-len(whole), whole))[:12]
 
 
 def schema_to_dict(schema: Schema) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import sys
 import time
 from contextlib import suppress
 from dataclasses import asdict
+from math import sqrt
 from typing import Any
 
 import regex
@@ -19,13 +20,12 @@ from rgw.derender.growth import (
     MAXIMUM_RATIO,
     NOISE_SECONDS,
     Growth,
+    Shape,
     adversarial_shapes,
     patterns_of,
     schema_from_dict,
 )
 from rgw.registry.model import Schema
-
-SMALLEST = 1_000
 
 
 def main() -> None:
@@ -35,55 +35,54 @@ def main() -> None:
     if task == "measure":
         _report(asdict(measure(schema, int(arguments[0]))))
     else:
-        _report({"pattern": slowest_pattern(schema, *arguments)})
+        _report({"pattern": slowest_pattern(schema, Shape(*arguments))})
 
 
 def measure(schema: Schema, largest: int) -> Growth:
     """Read every shape at doubling sizes and stop at the first that grows faster than linearly."""
     derenderer = Derenderer(schema)
     derenderer.parse("a", prompt="")
-    for prefix, repeated in adversarial_shapes(schema):
-        growth = _measure_shape(derenderer, prefix, repeated, largest)
+    for shape in adversarial_shapes(schema):
+        growth = _measure_shape(derenderer, shape, largest)
         if not growth.linear:
             return growth
     return Growth(True)
 
 
-def _measure_shape(derenderer: Derenderer, prefix: str, repeated: str, largest: int) -> Growth:
-    shape = f"{prefix[:60]!r} followed by " * bool(prefix) + f"{repeated[:60]!r} again and again"
-    previous = 0.0
-    size = SMALLEST
-    while size <= largest:
-        text = prefix + repeated * (size // len(repeated))
-        _report({"shape": shape, "prefix": prefix, "repeated": repeated, "size": len(text)})
-        seconds = _time(derenderer, text)
-        if seconds > previous * MAXIMUM_RATIO and previous > NOISE_SECONDS:
-            seconds = min(seconds, _time(derenderer, text))
-            if seconds > previous * MAXIMUM_RATIO:
-                pattern = slowest_pattern(derenderer.schema, prefix, repeated)
-                return Growth(False, shape, pattern, len(text), seconds, seconds / previous)
-        previous = seconds
-        size *= 2
-    return Growth(True)
+def _measure_shape(derenderer: Derenderer, shape: Shape, largest: int) -> Growth:
+    """Compare reading `largest` characters with reading a quarter; a suspicion is confirmed at four times as much."""
+    quarter = _read(derenderer, shape, largest // 4)
+    whole = _read(derenderer, shape, largest)
+    if whole < NOISE_SECONDS or whole < quarter * MAXIMUM_RATIO**2:
+        return Growth(True)
+    whole = min(_read(derenderer, shape, largest) for _ in range(3))
+    fourfold = min(_read(derenderer, shape, 4 * largest) for _ in range(3))
+    if fourfold < whole * MAXIMUM_RATIO**2:
+        return Growth(True)
+    pattern = slowest_pattern(derenderer.schema, shape)
+    return Growth(False, str(shape), pattern, 4 * largest, fourfold, sqrt(fourfold / whole))
 
 
-def _time(derenderer: Derenderer, text: str) -> float:
-    started = time.perf_counter()
+def _read(derenderer: Derenderer, shape: Shape, size: int) -> float:
+    """Seconds to read a shape, reported before it is read in case that it never ends."""
+    text = shape.text(size)
+    _report({"shape": shape, "size": len(text)})
+    started = time.process_time()
     derenderer.parse(text, prompt="")
-    return time.perf_counter() - started
+    return time.process_time() - started
 
 
-def slowest_pattern(schema: Schema, prefix: str, repeated: str) -> str:
+def slowest_pattern(schema: Schema, shape: Shape) -> str:
     """The pattern that takes longest to search a shape, reported before it is tried in case that it never returns."""
     times: dict[str, float] = {}
     for size in (250, 500, 1_000, 2_000, 4_000):
-        text = prefix + repeated * (size // len(repeated))
+        text = shape.text(size)
         for pattern in patterns_of(schema):
             _report({"pattern": pattern})
-            started = time.perf_counter()
+            started = time.process_time()
             with suppress(regex.error):
                 regex.compile(pattern, regex.DOTALL).search(text)
-            times[pattern] = time.perf_counter() - started
+            times[pattern] = time.process_time() - started
     return max(times, key=lambda pattern: times[pattern]) if times else ""
 
 

@@ -13,8 +13,10 @@ from typing import Any, Protocol
 
 from rgw.derender.derenderer import Derenderer, Tools, failed_turn
 from rgw.derender.policy import Policy
+from rgw.derender.vetting import vet
 from rgw.errors import UnrecognisedTemplateError
 from rgw.model import ParsedOutput, Segment, SegmentKind, ToolUse
+from rgw.registry.layer import Layer
 from rgw.registry.loader import Registry, load_registry
 from rgw.registry.model import RegisteredTemplate
 from rgw.templates.tokenizer import templates_of_tokenizer
@@ -62,7 +64,7 @@ class HfTemplateRenderer:
 
     Raises:
         EngineError: The template is recognised, and the installed transformers cannot run its schema.
-        RegistryError: A registry file is not valid.
+        RegistryError: A registry file is not valid, or the overlay's schema could take minutes on a turn.
     """
 
     def __init__(  # noqa: PLR0913 - each is a choice of its own, and all but one are by name
@@ -88,6 +90,8 @@ class HfTemplateRenderer:
         registered = _registered(tokenizer, registry)
         if registered is not None and registered.schema is not None:
             schema = registry.schema(registered.schema)
+            if registry.layer_of(schema.name) is not Layer.PACKAGED:
+                vet(schema)
             self._derenderer = Derenderer(schema, policy=policy, call_markers=registry.call_markers)
 
     @property

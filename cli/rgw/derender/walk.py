@@ -19,6 +19,9 @@ from rgw.model import IssueCode, SegmentKind
 
 _WHITE_SPACE = regex.compile(r"\s*")
 
+_LONGEST_OPENER = 512
+"""How far from the end of the output an unfinished opener is looked for."""
+
 
 class Walk:
     """One pass over a text.
@@ -124,7 +127,7 @@ class Walk:
             self._claim(SegmentKind.LAYOUT, start, end)
             return
         self._claim(SegmentKind.UNCLAIMED, start, end)
-        if end == len(self._text) and self._is_cut_opener(start):
+        if end == len(self._text) and end - start <= _LONGEST_OPENER and self._is_cut_opener(start):
             self._cut_call(start)
         else:
             self._error(IssueCode.UNCLAIMED_TEXT, start, end, "text that belongs to no part of a turn")
@@ -246,7 +249,7 @@ class Walk:
         end = len(self._text)
         if self._grammar.reserved is None:
             return end
-        for stray in self._grammar.reserved.finditer(self._text, max(start, self._shift)):
+        for stray in self._grammar.reserved.finditer(self._text, max(start, self._shift, end - _LONGEST_OPENER)):
             if self._is_cut_opener(stray.start()):
                 layout = self._stripped(start, stray.start())[1]
                 return layout if self._is_cut_opener(layout) else stray.start()

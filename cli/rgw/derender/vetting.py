@@ -1,0 +1,46 @@
+"""Vetting a schema that did not come with the package: refused when its time grows faster than linearly.
+
+The verdict is remembered by the schema's content and the version of this package, so that a gateway pays for it once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from contextlib import suppress
+from pathlib import Path
+
+from rgw.derender.growth import require_linear, schema_to_dict
+from rgw.registry.model import Schema
+
+
+def vet(schema: Schema) -> None:
+    """Refuse a schema that could take minutes on a turn; say nothing about one that has passed before.
+
+    Raises:
+        RegistryError: Reading grows faster than linearly; the message names the shape and the pattern.
+        EngineError: The schema could not be run at all.
+    """
+    remembered = _cache_directory() / schema_digest(schema)
+    if remembered.exists():
+        return
+    require_linear(schema)
+    with suppress(OSError):
+        remembered.parent.mkdir(parents=True, exist_ok=True)
+        remembered.touch()
+
+
+def schema_digest(schema: Schema) -> str:
+    """sha256 over everything of a schema that reading depends on, and over the versions that do the reading."""
+    import regex
+    import transformers
+
+    versions = [transformers.__version__, regex.__version__]
+    content = json.dumps([schema_to_dict(schema), versions], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _cache_directory() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "rgw" / "linear"
