@@ -3,7 +3,8 @@
     with LoopbackHub() as hub:
         commit = hub.commit("owner/model", {"chat_template.jinja": "{{ messages }}"})
         hub.inject(Fault(FaultKind.STATUS, where="chat_template.jinja", status=503, times=1))
-        ...  # HF_ENDPOINT=hub.endpoint
+        point_client_at(hub, cache=tmp_path, monkeypatch=monkeypatch)  # or HF_ENDPOINT=hub.endpoint in a child process
+        ...
         assert hub.requests[0].path == "/api/models/owner/model"
 
 It speaks the part of the hub's protocol that reading models needs: model information with file sizes, the file tree,
@@ -18,14 +19,17 @@ import json
 import re
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
+from pathlib import Path
+from types import SimpleNamespace, TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, unquote, urlsplit
+
+import pytest
 
 GOOD_TOKEN = "hf_good"
 """A token of a person who may read every repository; any other token is refused as invalid."""
@@ -40,11 +44,11 @@ class FaultKind(Enum):
     STATUS = auto()
     """It is an error status."""
     HANG = auto()
-    """It never comes."""
+    """It is held back until the hub is released."""
     CUT = auto()
     """Half of the body comes, then the connection is closed."""
     TRICKLE = auto()
-    """One byte comes at a time, without end."""
+    """One byte of the body comes at a time until the hub is released."""
     DROP = auto()
     """The connection is closed without an answer."""
     NOT_A_HUB = auto()
@@ -90,12 +94,14 @@ class LoopbackHub:
     Attributes:
         latency: Seconds that every answer is held back.
         requests: Every request so far, in the order of arrival.
+        on_request: Called with each request before it is answered.
     """
 
     def __init__(self, *, latency: float = 0.0) -> None:
         self.latency = latency
         self.requests: list[Request] = []
-        self.closing = threading.Event()
+        self.on_request: Callable[[Request], None] = lambda _: None
+        self._released = threading.Event()
         self._repositories: dict[str, Repository] = {}
         self._faults: list[Fault] = []
         self._lock = threading.Lock()
@@ -110,7 +116,7 @@ class LoopbackHub:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self.closing.set()
+        self.release()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -119,6 +125,11 @@ class LoopbackHub:
     def endpoint(self) -> str:
         """What `HF_ENDPOINT` must say."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    @property
+    def store(self) -> str:
+        """Where large files lie: by another host name, since the client follows redirects within a hub differently."""
+        return f"http://localhost:{self._server.server_address[1]}"
 
     def commit(
         self,
@@ -155,6 +166,14 @@ class LoopbackHub:
         with self._lock:
             self._faults.append(fault)
 
+    def release(self) -> None:
+        """Let every answer that is held back come."""
+        self._released.set()
+
+    def wait_for_release(self, seconds: float | None = None) -> bool:
+        """Whether the hub was released within the time."""
+        return self._released.wait(seconds)
+
     def requests_for(self, what: str) -> list[Request]:
         """The requests so far whose path contains `what`."""
         return [request for request in self.requests if what in request.path]
@@ -181,6 +200,24 @@ class LoopbackHub:
                     fault.times = None if fault.times is None else fault.times - 1
                     return fault
         return None
+
+
+def point_client_at(hub: LoopbackHub, *, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the huggingface_hub of this process use a hub and a cache directory, and retry without waiting.
+
+    The client reads its settings when it is first imported, so setting the environment would come too late.
+    """
+    from huggingface_hub import constants, file_download
+    from huggingface_hub.utils import _http
+
+    monkeypatch.setattr(constants, "ENDPOINT", hub.endpoint)
+    monkeypatch.setattr(
+        constants, "HUGGINGFACE_CO_URL_TEMPLATE", hub.endpoint + "/{repo_id}/resolve/{revision}/{filename}"
+    )
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(cache))
+    instantly = SimpleNamespace(**{**vars(time), "sleep": lambda seconds: None})
+    for module in (_http, file_download):
+        monkeypatch.setattr(module, "time", instantly)
 
 
 class _Server(ThreadingHTTPServer):
@@ -222,6 +259,7 @@ class _Handler(BaseHTTPRequestHandler):
         token = (self.headers.get("Authorization") or "").removeprefix("Bearer ") or None
         request = Request(self.command, unquote(url.path), parse_qs(url.query), token)
         fault = self.hub.take_fault(request)
+        self.hub.on_request(request)
         if self.hub.latency:
             time.sleep(self.hub.latency)
         try:
@@ -235,9 +273,7 @@ class _Handler(BaseHTTPRequestHandler):
             case Fault(FaultKind.STATUS):
                 raise _Refusal(fault.status, message="injected", headers=fault.headers)
             case Fault(FaultKind.HANG):
-                self.hub.closing.wait()
-                self.close_connection = True
-                return
+                self.hub.wait_for_release()
             case Fault(FaultKind.DROP):
                 self.close_connection = True
                 return
@@ -294,7 +330,7 @@ class _Handler(BaseHTTPRequestHandler):
         if name in repository.stored:
             digest = hashlib.sha256(data).hexdigest()
             linked = {"X-Linked-Size": str(len(data)), "X-Linked-ETag": f'"{digest}"'}
-            location = f"{self.hub.endpoint}/store/{digest}"
+            location = f"{self.hub.store}/store/{digest}"
             self._send(HTTPStatus.FOUND, b"", {**headers, **linked, "Location": location})
         else:
             self._send_data(data, headers, fault)
@@ -352,13 +388,12 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.write(body)
 
     def _trickle(self, body: bytes) -> None:
-        """Send the first byte again and again, each well within any time-out, until the client or the hub ends."""
-        self.close_connection = True
+        """Send one byte at a time, each well within any time-out."""
         for byte in body:
             self.wfile.write(bytes([byte]))
-            self.wfile.flush()
-            if self.hub.closing.wait(0.05):
-                return
+            if not self.hub.wait_for_release(0):
+                self.wfile.flush()
+                self.hub.wait_for_release(0.05)
 
 
 def _blob_id(data: bytes) -> str:

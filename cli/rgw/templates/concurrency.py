@@ -14,6 +14,8 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
+THREAD_NAME = "rgw-templates"
+
 Result = TypeVar("Result")
 
 
@@ -57,4 +59,4 @@ def _settle(future: Future[Result], call: Callable[[], Result]) -> None:
 
 
 def _start(work: Callable[[], None]) -> None:
-    threading.Thread(target=work, daemon=True).start()
+    threading.Thread(target=work, daemon=True, name=THREAD_NAME).start()

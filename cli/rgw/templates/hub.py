@@ -148,11 +148,13 @@ def _ask(request: Callable[[], Result], ref: str, revision: str | None) -> Resul
 
 def _with_retries(request: Callable[[], Result]) -> Result:
     """Call again after failures that pass by themselves; the client itself retries only some of its requests."""
-    for wait in RETRY_WAITS:
+    for attempt, wait in enumerate(RETRY_WAITS):
         try:
             return request()
         except HTTP_ERROR as error:
-            if not _is_transient(error):
+            # A time-out is long already. It is worth one more try, for when one thread loses its connection, the
+            # client closes those of the others, which then wait in vain.
+            if not _is_transient(error) or (is_timeout(error) and attempt > 0):
                 raise
             time.sleep(max(wait, _asked_wait(error)))
     return request()
@@ -160,7 +162,7 @@ def _with_retries(request: Callable[[], Result]) -> Result:
 
 def _is_transient(error: Exception) -> bool:
     status = status_of(error)
-    return status in _TRANSIENT_STATUSES if status is not None else not is_timeout(error)
+    return status is None or status in _TRANSIENT_STATUSES
 
 
 def _asked_wait(error: Exception) -> float:
