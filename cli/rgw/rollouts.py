@@ -318,12 +318,6 @@ def _record(content: bytes) -> Mapping[str, Any]:
         raise UsageError(f"invalid JSON: {error}", "write one JSON object a line") from error
     if not isinstance(record, dict):
         raise UsageError(f"it is no JSON object but {type(record).__name__}", "write one JSON object a line")
-    if not isinstance(record.get("output"), str):
-        raise UsageError("it has no 'output' string", "put the raw output there")
-    if not isinstance(record.get("prompt", ""), str | None):
-        raise UsageError("'prompt' is no string", "put the decoded prompt there, or leave it out")
-    if record.get("tools") is not None:
-        _tools(record["tools"])
     return {key: value for key, value in record.items() if value is not None}
 
 
@@ -334,6 +328,10 @@ def _tools(value: Any) -> Tools:
 
 
 def _request(record: Mapping[str, Any], default: Request) -> Request:
+    if not isinstance(record.get("output"), str):
+        raise UsageError("it has no 'output' string", "put the raw output there")
+    if not isinstance(record.get("prompt", ""), str):
+        raise UsageError("'prompt' is no string", "put the decoded prompt there, or leave it out")
     names = {key: record[key] for key in ("schema", "template", "model") if key in record}
     for key, value in names.items():
         if not isinstance(value, str):
@@ -341,7 +339,8 @@ def _request(record: Mapping[str, Any], default: Request) -> Request:
     choice = Choice(**names) or default.choice
     if not choice:
         raise UsageError("nothing says what reads it", "add a schema, template or model, or give one as an option")
-    return Request(choice, record.get("prompt", default.prompt), record.get("tools", default.tools))
+    tools = _tools(record["tools"]) if "tools" in record else default.tools
+    return Request(choice, record.get("prompt", default.prompt), tools)
 
 
 def _transformers_alone(schema: Schema, output: str, prompt: str | None, tools: Tools | None) -> TransformersResult:
