@@ -496,7 +496,11 @@ def test_an_interrupted_sync_is_finished_before_the_next_is_planned(registry: Pa
     [
         ("templates.yaml", "templates: [", "templates.yaml:2: not valid YAML"),
         ("templates.yaml", "- a\n", "templates.yaml: not a mapping"),
-        ("templates.yaml", "templates: [{schema: a}]", "templates.yaml: not a list of templates with their sha256"),
+        ("templates.yaml", "templates: [{schema: a}]", "templates.yaml: 'sha256' is missing"),
+        ("templates.yaml", "templates: [a]", "templates.yaml: 'sha256' is missing"),
+        ("schemas/alpha.yaml", "name: alpha", "alpha.yaml: 'origin' is missing"),
+        ("schemas/alpha.yaml", "{origin: {source: trl}, dialects: {}}", "alpha.yaml: 'names' is missing"),
+        ("schemas/alpha.yaml", "{origin: trl, dialects: {}}", "alpha.yaml: 'source' is missing"),
         ("schemas/alpha.yaml", "\ttab", "alpha.yaml:1: not valid YAML"),
     ],
 )

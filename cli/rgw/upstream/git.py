@@ -16,6 +16,7 @@ from rgw.errors import UpstreamError
 TIMEOUT_SECONDS = 300
 
 _FULL_COMMIT = re.compile(r"[0-9a-f]{40}")
+_UNREACHABLE = "without access to it, use --trl-source pypi or a path"
 _SHORT_COMMIT = re.compile(r"[0-9a-f]{7,39}")
 
 
@@ -36,7 +37,7 @@ def fetch(repository: str, ref: str, *, into: Path) -> str:
     """
     _run(["init", "--quiet", "--bare", str(into)])
     name = ref if is_full_commit(ref) else _remote_name(repository, ref)
-    _run(["-C", str(into), "fetch", "--quiet", "--depth=1", "--no-tags", repository, name])
+    _run(["-C", str(into), "fetch", "--quiet", "--depth=1", "--no-tags", repository, name], fix=_UNREACHABLE)
     return resolve(into, "FETCH_HEAD")
 
 
@@ -59,7 +60,7 @@ def read_file(repository: Path, commit: str, path: str) -> bytes:
 
 def _remote_name(repository: str, ref: str) -> str:
     wanted = [f"refs/tags/{ref}", f"refs/tags/v{ref}", f"refs/heads/{ref}"]
-    listing = _run(["ls-remote", "--", repository, *wanted]).decode("utf-8", errors="replace")
+    listing = _run(["ls-remote", "--", repository, *wanted], fix=_UNREACHABLE).decode("utf-8", errors="replace")
     known = {line.partition("\t")[2] for line in listing.splitlines()}
     for name in wanted:
         if name in known:
@@ -69,7 +70,7 @@ def _remote_name(repository: str, ref: str) -> str:
     raise UpstreamError(f"{repository} has no tag or branch {ref!r}", "see its releases page for the tags it has")
 
 
-def _run(arguments: list[str]) -> bytes:
+def _run(arguments: list[str], *, fix: str = "") -> bytes:
     git = shutil.which("git")
     if git is None:
         raise UpstreamError("there is no git client", "install git, or use --trl-source pypi or a path")
@@ -83,9 +84,9 @@ def _run(arguments: list[str]) -> bytes:
             check=True,
         )
     except subprocess.TimeoutExpired as error:
-        raise UpstreamError(f"git {_command(arguments)} took more than {TIMEOUT_SECONDS} s") from error
+        raise UpstreamError(f"git {_command(arguments)} took more than {TIMEOUT_SECONDS} s", fix) from error
     except subprocess.CalledProcessError as error:
-        raise UpstreamError(f"git {_command(arguments)} failed: {_first_line(error.stderr)}") from error
+        raise UpstreamError(f"git {_command(arguments)} failed: {_first_line(error.stderr)}", fix) from error
     return result.stdout
 
 

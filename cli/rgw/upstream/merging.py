@@ -14,10 +14,8 @@ from rgw.errors import RegistryError, UpstreamError
 from rgw.registry.model import Dialect
 from rgw.templates.similarity import line_fingerprint
 from rgw.upstream.reading import TRAINING_SUFFIX, Spec, Upstream, UpstreamTemplate
-from rgw.upstream.registry_files import SCHEMAS, RegistryFiles
+from rgw.upstream.registry_files import SCHEMAS, SOURCE, RegistryFiles
 from rgw.upstream.sources import TRL_REPOSITORY
-
-SOURCE = "trl"
 
 _REGISTRY_NAMES = {"glm4moe": "glm4_moe", "gptoss": "gpt_oss", "lfm2_2_5": "lfm2_5"}
 """The registry's spelling of upstream names, for schemas that are new; one that is there keeps its name."""

@@ -17,6 +17,7 @@ from packaging.version import Version
 
 from rgw.errors import UpstreamError
 from rgw.registry.model import Dialect
+from rgw.templates.identity import sha256_of
 from rgw.upstream.evaluator import Evaluator, Outcome, ProcessingClass, parse
 from rgw.upstream.sources import UpstreamRef, UpstreamSource, fetch
 
@@ -70,7 +71,7 @@ class UpstreamTemplate:
     @property
     def sha256(self) -> str:
         """What identifies the template."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
+        return sha256_of(self.text)
 
     @property
     def is_training_variant(self) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from itertools import takewhile
 from pathlib import Path
@@ -23,6 +23,8 @@ from rgw.upstream.sources import UpstreamRef
 
 SCHEMAS, TEMPLATES, FINGERPRINTS, LOCK = "schemas", "templates.yaml", "fingerprints.yaml", "upstream.lock.yaml"
 NOTICE = "../NOTICE"
+SOURCE = "trl"
+"""The `origin.source` of what a re-sync made."""
 
 _PIN_LINE = re.compile(r"^TRL pin: .*$", re.MULTILINE)
 _HEADERS = {
@@ -66,14 +68,13 @@ def read_registry_files(registry: Path) -> RegistryFiles:
     Raises:
         RegistryError: A file is not YAML, or not of the form that a re-sync can merge with.
     """
-    schemas = {path.stem: _read_mapping(path) for path in sorted(registry.glob(f"{SCHEMAS}/*.yaml"))}
-    templates = _read_mapping(registry / TEMPLATES).get("templates", [])
-    fingerprints = _read_mapping(registry / FINGERPRINTS).get("fingerprints", {})
-    try:
-        by_hash = {entry["sha256"]: {key: entry[key] for key in entry if key != "sha256"} for entry in templates}
-    except (TypeError, KeyError) as error:
-        raise RegistryError(f"{registry / TEMPLATES}: not a list of templates with their sha256") from error
-    return RegistryFiles(schemas, by_hash, fingerprints, _read_mapping(registry / LOCK))
+    schemas = {path.stem: _read_schema(path) for path in sorted(registry.glob(f"{SCHEMAS}/*.yaml"))}
+    return RegistryFiles(
+        schemas,
+        _read_templates(registry / TEMPLATES),
+        _read_mapping(registry / FINGERPRINTS).get("fingerprints", {}),
+        _read_mapping(registry / LOCK),
+    )
 
 
 def changed_contents(registry: Path, before: RegistryFiles, after: RegistryFiles) -> dict[str, str | None]:
@@ -142,6 +143,30 @@ def _is_same_yaml(first: str, second: str) -> bool:
 
 def _leading_comment(text: str) -> str:
     return "".join(takewhile(lambda line: line.startswith("#"), text.splitlines(keepends=True)))
+
+
+def _read_schema(path: Path) -> dict[str, Any]:
+    schema = _read_mapping(path)
+    _require(schema, ("origin", "dialects"), path)
+    _require(schema["origin"], ("source",), path)
+    if schema["origin"]["source"] == SOURCE:
+        _require(schema["origin"], ("names",), path)
+    return schema
+
+
+def _read_templates(path: Path) -> dict[str, dict[str, Any]]:
+    templates = {}
+    for entry in _read_mapping(path).get("templates", []):
+        _require(entry, ("sha256", "schema", "variant"), path)
+        templates[entry["sha256"]] = {key: value for key, value in entry.items() if key != "sha256"}
+    return templates
+
+
+def _require(data: Any, keys: Iterable[str], path: Path) -> None:
+    """A re-sync mends values, but cannot make sense of a file without these keys."""
+    missing = [key for key in keys if not isinstance(data, dict) or key not in data]
+    if missing:
+        raise RegistryError(f"{path}: {missing[0]!r} is missing", "restore the file, or remove it")
 
 
 def _read_mapping(path: Path) -> dict[str, Any]:
