@@ -28,9 +28,10 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     for name in INHERITED_SETTINGS:
         os.environ.pop(name, None)
-    hub_home = tempfile.TemporaryDirectory(prefix="rgw-hub-home-")
-    config.add_cleanup(hub_home.cleanup)
-    os.environ["HF_HOME"] = hub_home.name
+    home = tempfile.TemporaryDirectory(prefix="rgw-tests-")
+    config.add_cleanup(home.cleanup)
+    os.environ["HF_HOME"] = f"{home.name}/huggingface"
+    os.environ["XDG_CACHE_HOME"] = f"{home.name}/cache"
     os.environ["HF_ENDPOINT"] = NO_HUB
     _allow_loopback_only()
 
