@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -186,6 +189,27 @@ def test_a_ref_that_could_not_be_read_is_an_error_with_its_fix() -> None:
     assert detection.status is DetectionStatus.ERROR
     assert detection.message == "owner/name is gated — log in"
     assert detection.to_dict()["templates"] == []
+
+
+@pytest.mark.parametrize("text", ["{{ unknown }}", ""])
+def test_a_local_directory_is_looked_up_without_anything_heavy(tmp_path: Path, text: str) -> None:
+    (tmp_path / "chat_template.jinja").write_text(text)
+    program = (
+        "import sys; from rgw.detection import detect; from rgw.registry.loader import load_registry;"
+        "from rgw.templates.resolve import resolve_many;"
+        "print([detect(found, load_registry()).status.value for found in resolve_many(sys.argv[1:])]);"
+        "print(sorted({name.partition('.')[0] for name in sys.modules} & set(sys.stdin.read().split())))"
+    )
+    heavy = "transformers huggingface_hub numpy httpx httpx2 jinja2 tokenizers asyncio ssl"
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)],
+        input=heavy,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stdout.splitlines() == ["['unrecognised']", "[]"]
 
 
 @pytest.mark.parametrize("text", [KNOWN, KNOWN.rstrip(), WITHOUT_SCHEMA, "", "{{ a }}\r\n"])

@@ -6,9 +6,12 @@ import hashlib
 import io
 import json
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rgw.errors import SourceError
 from rgw.templates.local import read_directory, read_file, read_standard_input
@@ -243,6 +246,34 @@ def test_an_unreadable_directory_is_refused(tmp_path: Path) -> None:
 def test_a_link_that_leads_nowhere_is_refused(tmp_path: Path) -> None:
     (tmp_path / "chat_template.jinja").symlink_to("gone")
     assert refusal(tmp_path) == "model/chat_template.jinja cannot be read: No such file or directory"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["name", "template", "x"]), inner),
+    max_leaves=8,
+)
+
+
+@given(value=JSON, native=JSON, name=st.sampled_from([CONFIGURATION, "processor_config.json", "chat_template.json"]))
+def test_any_json_is_read_or_refused(value: object, native: object, name: str) -> None:
+    text = json.dumps({"chat_template": value, "response_template": native})
+    assert is_identified_or_refused(name, text.encode())
+
+
+@given(data=st.binary(), name=st.sampled_from(["chat_template.jinja", CONFIGURATION, "chat_template.json"]))
+def test_any_bytes_are_read_or_refused(data: bytes, name: str) -> None:
+    assert is_identified_or_refused(name, data)
+
+
+def is_identified_or_refused(name: str, data: bytes) -> bool:
+    with tempfile.TemporaryDirectory() as directory:
+        (Path(directory) / name).write_bytes(data)
+        try:
+            templates = read_directory(Path(directory), "model").templates
+        except SourceError as error:
+            return "\n" not in str(error)
+    return all(found.sha256 == hashlib.sha256(found.text.encode()).hexdigest() for found in templates)
 
 
 def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
