@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from rgw.derender import Derenderer, Policy
     from rgw.derender.compare import TransformersResult
     from rgw.registry.loader import Registry
-    from rgw.registry.model import Schema
 
 Tools = Sequence[Mapping[str, Any]]
 
@@ -152,7 +151,11 @@ class Reader:
         prompt = self.prefill if request.prompt is None else request.prompt
         derenderer = self.derenderer
         parsed = derenderer.parse(output, prompt=prompt, tools=request.tools)
-        alone = _transformers_alone(derenderer.schema, output, prompt, request.tools) if compare else None
+        alone = None
+        if compare:
+            from rgw.derender.compare import transformers_result
+
+            alone = transformers_result(derenderer.schema, output, prompt, request.tools)
         return Reading(name, output, derenderer.schema.name, derenderer.engine, parsed, alone)
 
 
@@ -341,12 +344,6 @@ def _request(record: Mapping[str, Any], default: Request) -> Request:
         raise UsageError("nothing says what reads it", "add a schema, template or model, or give one as an option")
     tools = _tools(record["tools"]) if "tools" in record else default.tools
     return Request(choice, record.get("prompt", default.prompt), tools)
-
-
-def _transformers_alone(schema: Schema, output: str, prompt: str | None, tools: Tools | None) -> TransformersResult:
-    from rgw.derender.compare import transformers_result
-
-    return transformers_result(schema, output, prompt, tools)
 
 
 def _rank(result: Reading | NotRunnable) -> tuple[Any, ...]:

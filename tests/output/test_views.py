@@ -293,7 +293,7 @@ def test_a_plan_shows_each_change_and_what_it_comes_to() -> None:
     assert "~ schema qwen3" in shown
     assert "-old\n  +new" in shown
     assert re.search(r"^\+ +0123456789ab +Qwen3 +qwen3$", shown, re.MULTILINE)
-    assert "1 schemas changed, 1 templates added; 1 files to write" in shown
+    assert "1 schemas changed, 1 templates added; to write: templates.yaml" in shown
 
 
 def test_a_plan_with_nothing_to_do_says_so() -> None:

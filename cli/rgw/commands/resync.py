@@ -50,6 +50,8 @@ def resync(
     output = Output.choose(json=json, query=query, quiet=quiet)
     if write and check:
         raise UsageError("--write and --check exclude each other", "check first, then write")
+    if trl_ref is None and trl_source in ("git", "pypi"):
+        raise UsageError(f"{trl_source} needs to know which TRL", "pass --trl-ref, for example v1.16.0")
     from rgw.output.documents import plan_document
     from rgw.registry.loader import packaged_registry_path
     from rgw.upstream.planning import apply_plan, plan_resync

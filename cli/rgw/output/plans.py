@@ -21,13 +21,6 @@ def view(plan: Plan, *, written: bool) -> Iterator[RenderableType]:
         line(f"TRL {plan.after}", "bold"),
         line(f"  in {plan.registry}", DIM),
     )
-    for note in plan.notes:
-        yield ""
-        yield Text.assemble(("! ", WARN), line(note.message))
-        yield from _diff(note.diff)
-    if plan.empty:
-        yield Text.assemble(("✓ ", GOOD), "nothing to do: the registry says what TRL says")
-        return
     for schema in plan.schemas:
         mark, style = _MARKS[schema.kind]
         yield ""
@@ -37,8 +30,15 @@ def view(plan: Plan, *, written: bool) -> Iterator[RenderableType]:
     if plan.templates:
         yield ""
         yield table(("", "Template", "Variant", "Schema"), [_template_row(change) for change in plan.templates])
+    for note in plan.notes:
+        yield ""
+        yield Text.assemble(("! ", WARN), line(note.message))
+        yield from _diff(note.diff)
     yield ""
-    yield line(_summary(plan, written=written), "bold")
+    if plan.empty:
+        yield Text.assemble(("✓ ", GOOD), "nothing to do: the registry says what TRL says")
+    else:
+        yield line(_summary(plan, written=written), "bold")
 
 
 def _template_row(change: TemplateChange) -> list[str | Text]:
@@ -64,4 +64,5 @@ def _summary(plan: Plan, *, written: bool) -> str:
         if (count := sum(change.kind is kind for change in changes))
     ]
     done = "written" if written else "to write"
-    return f"{', '.join(counts) or 'only files of record'}; {len(plan.contents)} files {done}"
+    files = ", ".join(sorted(plan.contents))
+    return f"{', '.join(counts) or 'only the pin moves'}; {done}: {files}"
