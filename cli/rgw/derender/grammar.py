@@ -65,7 +65,7 @@ class Watched(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """The compiled response template of a schema."""
+    """The compiled response template of a schema. `final_marker` finds an end-of-turn marker that ends the text."""
 
     fields: tuple[Field, ...]
     implicit: Field | None
@@ -73,6 +73,7 @@ class Grammar:
     start_anchor: regex.Pattern[str]
     between_regions: regex.Pattern[str]
     reserved: regex.Pattern[str] | None
+    final_marker: regex.Pattern[str] | None
     turn: TurnRules
 
 
@@ -102,6 +103,7 @@ def compile_grammar(schema: Schema) -> Grammar:
         start_anchor=loaded.start_anchor_re,
         between_regions=regex.compile(schema.layout.between_regions),
         reserved=_any_of(schema.turn.reserved),
+        final_marker=_any_of(schema.turn.end, r"(?=\s*\Z)"),
         turn=schema.turn,
     )
 
@@ -124,8 +126,8 @@ def _require_features(schema: Schema) -> None:
 _PARSER_SINCE = {"python-call-list": "5.24"}
 
 
-def _any_of(literals: Sequence[str]) -> regex.Pattern[str] | None:
-    return regex.compile("|".join(map(regex.escape, literals))) if literals else None
+def _any_of(literals: Sequence[str], behind: str = "") -> regex.Pattern[str] | None:
+    return regex.compile(f"(?:{'|'.join(map(regex.escape, literals))}){behind}") if literals else None
 
 
 def _compile_field(schema: Schema, name: str, field: Any) -> Field:

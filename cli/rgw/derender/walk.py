@@ -135,9 +135,12 @@ class Walk:
     def _thought_or_text(self, field: Field, opening: regex.Match[str]) -> None:
         start = opening.end()
         closing = field.close.search(self._text, start) if field.close is not None else None
+        closed = closing is not None or field.close is None
+        if not closed and self._grammar.final_marker is not None:
+            closing = self._grammar.final_marker.search(self._text, start)
         end = closing.start() if closing is not None else len(self._text)
         self._position = end
-        self._content(field, start, end, closed=closing is not None or field.close is None)
+        self._content(field, start, end, closed=closed)
         if closing is not None:
             self._closed_by(closing)
 
@@ -200,7 +203,9 @@ class Walk:
 
     def _call_content(self, content: Content, start: int, end: int) -> None:
         if content.segments is None:
-            self._claim(SegmentKind.TOOL_CALL, start, content.end)
+            value_start = min(self._behind_white_space(start), content.end)
+            self._claim(SegmentKind.LAYOUT, start, value_start)
+            self._claim(SegmentKind.TOOL_CALL, value_start, content.end)
         else:
             for segment in content.segments:
                 self._claim(*segment)
