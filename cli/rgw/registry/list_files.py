@@ -86,9 +86,7 @@ def _template(entry: Located, schemas: Collection[str]) -> RegisteredTemplate:
 
 
 def _repositories(value: Located) -> tuple[str, ...]:
-    return tuple(
-        item.matching(REPOSITORY, "a hub repository: owner/name or owner/name@revision") for item in value.items()
-    )
+    return tuple(item.matching(REPOSITORY, "a hub repository (owner/name)") for item in value.items())
 
 
 def _call_marker(entry: Located) -> CallMarker:

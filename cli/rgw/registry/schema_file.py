@@ -151,16 +151,17 @@ def _by_dialect(value: Located) -> dict[Dialect, Located]:
 
 
 def _dialects(value: Located) -> Mapping[Dialect, Mapping[str, Any]]:
-    dialects = _by_dialect(value)
-    if not dialects:
+    located = _by_dialect(value)
+    if not located:
         raise value.error(f"'dialects' needs at least one of {', '.join(Dialect)}")
-    for dialect, specification in dialects.items():
+    dialects = {dialect: located[dialect].plain() for dialect in Dialect if dialect in located}
+    for dialect, specification in located.items():
         match dialect:
             case Dialect.RESPONSE_TEMPLATE:
                 _check_response_template(specification)
             case Dialect.RESPONSE_SCHEMA:
                 _check_response_schema(specification)
-    return {dialect: dialects[dialect].plain() for dialect in Dialect if dialect in dialects}
+    return dialects
 
 
 def _check_response_template(value: Located) -> None:

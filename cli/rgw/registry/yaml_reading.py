@@ -21,7 +21,7 @@ Member = TypeVar("Member", bound=StrEnum)
 INTEGER = r"-?(?:0|[1-9][0-9]*)"
 FLOAT = INTEGER + r"(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?|-?\.inf|\.nan"
 
-_TAG = "tag:yaml.org,2002:"
+TAG = "tag:yaml.org,2002:"
 _CONSTANTS = {"": None, "~": None, "null": None, "true": True, "false": False}
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -32,10 +32,10 @@ class _Loader(_Base):  # type: ignore[misc]
     yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
 
 
-_Loader.add_implicit_resolver(_TAG + "null", re.compile(r"(?:~|null|)\Z"), ["~", "n", ""])
-_Loader.add_implicit_resolver(_TAG + "bool", re.compile(r"(?:true|false)\Z"), ["t", "f"])
-_Loader.add_implicit_resolver(_TAG + "int", re.compile(rf"(?:{INTEGER})\Z"), list("-0123456789"))
-_Loader.add_implicit_resolver(_TAG + "float", re.compile(rf"(?:{FLOAT})\Z"), list("-.0123456789"))
+_Loader.add_implicit_resolver(TAG + "null", re.compile(r"(?:~|null|)\Z"), ["~", "n", ""])
+_Loader.add_implicit_resolver(TAG + "bool", re.compile(r"(?:true|false)\Z"), ["t", "f"])
+_Loader.add_implicit_resolver(TAG + "int", re.compile(rf"(?:{INTEGER})\Z"), list("-0123456789"))
+_Loader.add_implicit_resolver(TAG + "float", re.compile(rf"(?:{FLOAT})\Z"), list("-.0123456789"))
 
 
 def read_yaml(path: Path, file: str) -> Located:
@@ -64,6 +64,8 @@ def read_yaml(path: Path, file: str) -> Located:
         raise RegistryError(f"{file}: nested too deeply") from error
     if node is None:
         raise RegistryError(f"{file}:1: the file is empty")
+    if "&" in text:  # without an anchor there is no alias
+        _refuse_aliases(file, node)
     return Located(file, node, "the file")
 
 
@@ -94,8 +96,8 @@ class Located:
 
     def text(self) -> str:
         """The value, which is text."""
-        if self._node.tag != _TAG + "str" or not isinstance(self._node, yaml.ScalarNode):
-            raise self.error(f"{self.name} must be text, not {self._kind()}")
+        if self._node.tag != TAG + "str" or not isinstance(self._node, yaml.ScalarNode):
+            raise self.error(f"{self.name} must be text, not {self._kind()}", self._quoting())
         value: str = self._node.value
         return value
 
@@ -103,7 +105,7 @@ class Located:
         """The value, which is text and not blank."""
         value = self.text()
         if not value.strip():
-            raise self.error(f"{self.name} must not be empty")
+            raise self.error(f"{self.name} must not be blank")
         return value
 
     def flag(self) -> bool:
@@ -140,28 +142,25 @@ class Located:
 
     def entries(self) -> dict[str, Located]:
         """The values of a mapping, by key."""
-        if not isinstance(self._node, yaml.MappingNode):
-            raise self.error(f"{self.name} must be a mapping, not {self._kind()}")
-        return {key: Located(self.file, value, f"{key!r}") for key, _, value in _pairs(self.file, self._node)}
+        return {key: Located(self.file, value, repr(key)) for key, _, value in self._pairs()}
 
     def record(self, *, required: Sequence[str] = (), optional: Sequence[str] = ()) -> dict[str, Located]:
         """The values of a mapping with these keys and no others; an optional key that is `null` is left out."""
-        entries = self.entries()
-        self.refuse_other_keys([*required, *optional])
+        entries = {}
+        for key, key_node, value_node in self._pairs():
+            if key not in required and key not in optional:
+                raise _error(self.file, key_node, f"unknown key {key!r}", _suggestion(key, [*required, *optional]))
+            value = Located(self.file, value_node, repr(key))
+            if key in required or not value.is_null():
+                entries[key] = value
         for key in required:
             if key not in entries:
                 raise self.error(f"{key!r} is missing")
-        return {key: value for key, value in entries.items() if key in required or not value.is_null()}
-
-    def refuse_other_keys(self, known: Sequence[str]) -> None:
-        """Raise for a key that is not one of `known`."""
-        for key, node, _ in _pairs(self.file, self._node):
-            if key not in known:
-                raise _error(self.file, node, f"unknown key {key!r}", _suggestion(key, known))
+        return entries
 
     def is_null(self) -> bool:
         """Whether the value is `null`."""
-        return bool(self._node.tag == _TAG + "null")
+        return bool(self._node.tag == TAG + "null")
 
     def is_mapping(self) -> bool:
         """Whether the value is a mapping."""
@@ -173,11 +172,22 @@ class Located:
 
     def is_text(self) -> bool:
         """Whether the value is text."""
-        return bool(self._node.tag == _TAG + "str")
+        return bool(self._node.tag == TAG + "str")
 
     def plain(self) -> Any:
         """The value as JSON-like data, which no longer knows where it stands."""
-        return _plain(self.file, self._node, set())
+        try:
+            return _plain(self.file, self._node)
+        except RecursionError:
+            raise self.error(f"{self.name} is nested too deeply") from None
+
+    def _pairs(self) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
+        if not isinstance(self._node, yaml.MappingNode):
+            raise self.error(f"{self.name} must be a mapping, not {self._kind()}")
+        return _pairs(self.file, self._node)
+
+    def _quoting(self) -> str:
+        return "quote it" if isinstance(self._node, yaml.ScalarNode) and self._node.value else ""
 
     def _kind(self) -> str:
         match self._node:
@@ -186,25 +196,22 @@ class Located:
             case yaml.SequenceNode():
                 return "a list"
             case _:
-                return repr(self._node.value) if self._node.value else "nothing"
+                written = repr(self._node.value)
+                return written if self.is_text() else written[1:-1] or "nothing"
 
 
-def _plain(file: str, node: yaml.Node, seen: set[int]) -> Any:
+def _plain(file: str, node: yaml.Node) -> Any:
     match node:
         case yaml.ScalarNode():
             return _scalar(file, node)
-        case _ if id(node) in seen:
-            raise _error(file, node, "an alias stands for this value", "write the value out where it is used")
         case yaml.SequenceNode():
-            seen.add(id(node))
-            return [_plain(file, item, seen) for item in node.value]
+            return [_plain(file, item) for item in node.value]
         case _:
-            seen.add(id(node))
-            return {key: _plain(file, value, seen) for key, _, value in _pairs(file, node)}
+            return {key: _plain(file, value) for key, _, value in _pairs(file, node)}
 
 
 def _scalar(file: str, node: yaml.ScalarNode) -> Any:
-    tag, value = node.tag.removeprefix(_TAG), node.value
+    tag, value = node.tag.removeprefix(TAG), node.value
     try:
         match tag:
             case "str":
@@ -221,16 +228,33 @@ def _scalar(file: str, node: yaml.ScalarNode) -> Any:
 
 
 def _pairs(file: str, node: yaml.Node) -> Iterator[tuple[str, yaml.Node, yaml.Node]]:
-    """The key, its node and the value's node of each entry."""
+    """The key, its node and the value's node of each entry of a mapping."""
     seen = set()
     for key_node, value_node in node.value:
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise _error(file, key_node, "a key must be text")
         key = key_node.value
-        if key_node.tag != _TAG + "str" or not isinstance(key, str):
-            raise _error(file, key_node, f"the key {key if isinstance(key, str) else '…'} must be text", "quote it")
+        if key_node.tag != TAG + "str":
+            raise _error(file, key_node, f"the key {key!r} must be text", "quote it")
         if key in seen:
             raise _error(file, key_node, f"the key {key!r} stands twice", "remove one of the two")
         seen.add(key)
         yield key, key_node, value_node
+
+
+def _refuse_aliases(file: str, root: yaml.Node) -> None:
+    """Raise for a value that stands in several places: what is read must be a tree, and of the size that it looks."""
+    seen = set()
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            raise _error(file, node, "an alias refers to this value", "write the value out wherever it is used")
+        seen.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            waiting.extend(node.value)
+        elif isinstance(node, yaml.MappingNode):
+            waiting.extend(part for pair in node.value for part in pair)
 
 
 def _error(file: str, node: yaml.Node, message: str, fix: str = "") -> RegistryError:

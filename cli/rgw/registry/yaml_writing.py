@@ -75,7 +75,7 @@ _Dumper.add_representer(bool, _Dumper.represent_bool)
 _Dumper.add_representer(int, _Dumper.represent_int)
 _Dumper.add_representer(float, _Dumper.represent_float)
 _Dumper.add_representer(NoneType, _Dumper.represent_none)
-_Dumper.add_representer(None, _Dumper.refuse)
+_Dumper.add_multi_representer(object, _Dumper.refuse)
 # What is text to PyYAML but a number to this registry's reader, and to YAML 1.2, such as `1e3`.
 _Dumper.add_implicit_resolver(TAG + "int", re.compile(rf"(?:{INTEGER})\Z"), list("-0123456789"))
 _Dumper.add_implicit_resolver(TAG + "float", re.compile(rf"(?:{FLOAT})\Z"), list("-.0123456789"))
