@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.errors import FlakyFailure
 
 from rgw.proof.model import Call, Conversation, Role, Turn
+from rgw.proof.reproducible import backend
 
 _PLACEHOLDERS = [chr(0xE000 + number) for number in range(12)]
 
@@ -199,7 +200,7 @@ HOSTILE = _conversations(hostile=True)
 def conversations(*, count: int, seed: int, hostile: bool) -> tuple[Conversation, ...]:
     """`count` conversations, the same ones for the same arguments."""
     collected: list[Conversation] = []
-    _run(HOSTILE if hostile else BENIGN, collected.append, _settings(count, shrink=False), seed)
+    _run(HOSTILE if hostile else BENIGN, collected.append, _settings(count, seed, shrink=False), seed)
     return tuple(collected[:count])
 
 
@@ -233,7 +234,7 @@ def smallest(
         raise _Failing
 
     with suppress(_Failing, FlakyFailure):
-        _run(strategy, fail_if_failing, _settings(count, shrink=True), seed)
+        _run(strategy, fail_if_failing, _settings(count, seed, shrink=True), seed)
     return smallest_failure
 
 
@@ -241,10 +242,11 @@ class _Failing(Exception):
     """Tells Hypothesis that a conversation is one to make smaller."""
 
 
-def _settings(count: int, *, shrink: bool) -> settings:
+def _settings(count: int, seed: int, *, shrink: bool) -> settings:
     return settings(
         max_examples=count,
         phases=[Phase.generate, Phase.shrink] if shrink else [Phase.generate],
+        backend=backend(seed),
         database=None,
         deadline=None,
         verbosity=Verbosity.quiet,

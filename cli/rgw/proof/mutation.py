@@ -1,16 +1,18 @@
 """Mutation: a turn whose structure was damaged must be read as before, as what it now says, or be flagged.
 
-What a damaged turn says is asked of the template: it must write the damaged text for what was read, white space aside.
+What a damaged turn says is asked of the template: for what was read it must write the characters of the damaged text,
+none lost and none invented. White space may differ, the order of parts, and an end-of-turn marker that was cut away.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
 from rgw.derender import Derenderer
-from rgw.model import ParsedOutput, SegmentKind
+from rgw.model import SegmentKind
 from rgw.proof.model import same_turn, turn_of
 from rgw.proof.roundtrip import Outcome, Trip, error_codes
 from rgw.proof.turns import Studio
@@ -25,7 +27,8 @@ def mutations(
     written = studio.write(
         [(trip.turn.conversation.with_last(turn_of(trip.parsed)), trip.turn.variables) for trip in suspects]
     )
-    verdicts = iter([_verdict(derenderer, trip, text) for trip, text in zip(suspects, written, strict=True)])
+    endings = (*derenderer.schema.turn.end, *_endings(trips))
+    verdicts = iter([_verdict(derenderer, trip, text, endings) for trip, text in zip(suspects, written, strict=True)])
     judged = [next(verdicts) if trip.outcome is Outcome.SILENT else trip for trip in damaged]
     return [trip for trip in judged if trip is not None]
 
@@ -63,12 +66,12 @@ def _parse(derenderer: Derenderer, trip: Trip, output: str) -> Trip:
     return damaged.judged(Outcome.SILENT)
 
 
-def _verdict(derenderer: Derenderer, trip: Trip, written: str | None) -> Trip | None:
+def _verdict(derenderer: Derenderer, trip: Trip, written: str | None, endings: Sequence[str]) -> Trip | None:
     """Whether the template writes the damaged turn for what was read; `None` where it cannot say what was read."""
     if written is None or not written.startswith(trip.turn.head):
         return None
     said = written.removeprefix(trip.turn.head)
-    if _says(said, trip.turn.output, trip.parsed):
+    if _says(said, trip.turn.output, () if trip.parsed.end_of_turn else endings):
         return trip.judged(Outcome.EXACT)
     tools = trip.turn.conversation.tools if trip.typed else None
     back = derenderer.parse(said, prompt=trip.turn.prompt, tools=tools)
@@ -77,6 +80,23 @@ def _verdict(derenderer: Derenderer, trip: Trip, written: str | None) -> Trip | 
     return trip.judged(Outcome.SILENT, ("a damaged turn is read as another, without an issue",))
 
 
-def _says(said: str, output: str, parsed: ParsedOutput) -> bool:
-    said, output = "".join(said.split()), "".join(output.split())
-    return said == output if parsed.end_of_turn else said.startswith(output)
+def _says(said: str, output: str, endings: Sequence[str]) -> bool:
+    written, damaged = _characters(said), _characters(output)
+    added = written - damaged
+    return not damaged - written and (not added or any(added == _characters(ending) for ending in endings))
+
+
+def _characters(text: str) -> Counter[str]:
+    return Counter("".join(text.split()))
+
+
+def _endings(trips: Sequence[Trip]) -> tuple[str, ...]:
+    """What ends turns without calls: the markers that may be missing from a damaged turn."""
+    endings: dict[str, None] = {}
+    for trip in trips:
+        delimiters = [segment for segment in trip.parsed.segments if segment.kind is SegmentKind.DELIMITER]
+        if delimiters and not trip.parsed.tool_uses:
+            last = trip.turn.output[delimiters[-1].start : delimiters[-1].end]
+            if trip.turn.output.rstrip().endswith(last):
+                endings[last] = None
+    return tuple(endings)

@@ -62,8 +62,10 @@ def prove(
         seed=seed,
         versions={"rgw": rgw.__version__, **{package: version(package) for package in _PACKAGES}},
     )
-    derenderer = Derenderer(schema)
     with nullcontext(pool) if pool is not None else RenderPool() as renderer:
+        renderer.start()
+        conversations(count=count, seed=seed, hostile=False)
+        derenderer = Derenderer(schema)
         try:
             shape = discover(renderer, template)
         except ShapeError as error:
@@ -115,11 +117,12 @@ class _Trial:
 
     def _hostile(self, delimiters: Sequence[str]) -> list[Trip]:
         made_up = conversations(count=self._blank.conversations, seed=self._blank.seed, hostile=True)
-        return self._trips([with_delimiters(conversation, delimiters) for conversation in made_up])
+        hostile = [with_delimiters(conversation, delimiters) for conversation in made_up]
+        return self._trips(hostile, hostile=True)
 
-    def _trips(self, conversations: Sequence[Conversation]) -> list[Trip]:
-        turns = self._studio.turns(conversations)
-        return round_trips(self._studio, self._derenderer, [turn for turn in turns if isinstance(turn, CutTurn)])
+    def _trips(self, conversations: Sequence[Conversation], *, hostile: bool) -> list[Trip]:
+        turns = [turn for turn in self._studio.turns(conversations) if isinstance(turn, CutTurn)]
+        return round_trips(self._studio, self._derenderer, turns, hostile=hostile)
 
     def _truncated(self, good: Sequence[Trip], delimiters: Sequence[str]) -> list[Trip]:
         budget = TRUNCATED_CHARACTERS * self._blank.conversations
@@ -149,12 +152,13 @@ class _Trial:
         if check not in {Check.ROUND_TRIP, Check.HOSTILE_VALUES}:
             return None
 
+        hostile = check is Check.HOSTILE_VALUES
+
         def failing(conversation: Conversation) -> Trip | None:
-            trips = self._trips([with_delimiters(conversation, delimiters)])
+            trips = self._trips([with_delimiters(conversation, delimiters)], hostile=hostile)
             return next((trip for trip in trips if trip.outcome is outcome), None)
 
-        strategy = HOSTILE if check is Check.HOSTILE_VALUES else BENIGN
-        return smallest(strategy, failing, count=self._blank.conversations, seed=self._blank.seed)
+        return smallest(HOSTILE if hostile else BENIGN, failing, count=self._blank.conversations, seed=self._blank.seed)
 
 
 _WORST_FIRST = (

@@ -1,12 +1,13 @@
 """The round trip: what was meant is rendered, cut out, derendered and compared.
 
 A difference is the template's doing only when the template writes the same text for what came back as for what was
-meant, for each part of the turn on its own; otherwise the schema misread the turn.
+meant, for each part of the turn on its own; otherwise the schema misread the turn. Where the text itself was made to
+look like another part, only the whole is asked for, and that no call went missing: nobody could tell the two apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -53,8 +54,17 @@ class Trip:
         return replace(self, turn=replace(self.turn, output=self.turn.output[:position]), parsed=parsed)
 
 
-def round_trips(studio: Studio, derenderer: Derenderer, turns: Iterable[CutTurn]) -> list[Trip]:
-    """Derender each turn without its tools, and with them when there are any, and judge what comes back."""
+def round_trips(
+    studio: Studio, derenderer: Derenderer, turns: Iterable[CutTurn], *, hostile: bool = False
+) -> list[Trip]:
+    """Derender each turn without its tools, and with them when there are any, and judge what comes back.
+
+    Args:
+        studio: Renders with the template.
+        derenderer: Reads with the schema.
+        turns: What was cut out.
+        hostile: The turns hold delimiters in their text, reasoning or values.
+    """
     attempts = [
         (turn, typed, derenderer.parse(turn.output, prompt=turn.prompt, tools=_tools(turn) if typed else None))
         for turn in turns
@@ -63,16 +73,18 @@ def round_trips(studio: Studio, derenderer: Derenderer, turns: Iterable[CutTurn]
     differing = [
         (turn, parsed) for turn, _, parsed in attempts if not parsed.ill_formed and not _is_exact(turn, parsed)
     ]
-    excused = iter(_excused(studio, differing))
+    misread = iter(_misread(studio, differing, _lookalikes if hostile else _variants))
     trips = []
     for turn, typed, parsed in attempts:
+        meant, back = turn.conversation.last, turn_of(parsed)
         if parsed.ill_formed:
             trips.append(Trip(turn, typed, parsed, Outcome.FLAGGED, error_codes(parsed)))
-        elif _is_exact(turn, parsed):
+        elif same_turn(meant, back):
             trips.append(Trip(turn, typed, parsed, Outcome.EXACT))
+        elif notes := next(misread):
+            trips.append(Trip(turn, typed, parsed, Outcome.SILENT, notes))
         else:
-            outcome = Outcome.TEMPLATE_LOSSY if next(excused) else Outcome.SILENT
-            trips.append(Trip(turn, typed, parsed, outcome, differences(turn.conversation.last, turn_of(parsed))))
+            trips.append(Trip(turn, typed, parsed, Outcome.TEMPLATE_LOSSY, differences(meant, back)))
     return trips
 
 
@@ -90,37 +102,43 @@ def _is_exact(turn: CutTurn, parsed: ParsedOutput) -> bool:
     return same_turn(turn.conversation.last, turn_of(parsed))
 
 
-def _excused(studio: Studio, differing: Sequence[tuple[CutTurn, ParsedOutput]]) -> list[bool]:
-    """For each turn that came back different, whether the template cannot carry the difference."""
-    variants = [list(_variants(turn.conversation.last, turn_of(parsed))) for turn, parsed in differing]
-    written = iter(
-        studio.write(
-            [
-                (turn.conversation.with_last(variant), turn.variables)
-                for (turn, _), several in zip(differing, variants, strict=True)
-                for variant in several
-            ]
-        )
-    )
-    excused = []
-    for (turn, _), several in zip(differing, variants, strict=True):
-        texts = [next(written) for _ in several]
-        excused.append(all(text == turn.head + turn.output for text in texts))
-    return excused
+def _misread(
+    studio: Studio,
+    differing: Sequence[tuple[CutTurn, ParsedOutput]],
+    variants_of: Callable[[Turn, Turn], Iterator[Turn]],
+) -> list[tuple[str, ...]]:
+    """For each turn that came back different, what the template would have written otherwise; empty: nothing."""
+    variants = [
+        (number, turn, variant)
+        for number, (turn, parsed) in enumerate(differing)
+        for variant in variants_of(turn.conversation.last, turn_of(parsed))
+    ]
+    written = studio.write([(turn.conversation.with_last(variant), turn.variables) for _, turn, variant in variants])
+    notes: list[tuple[str, ...]] = [() for _ in differing]
+    for (number, turn, variant), text in zip(variants, written, strict=True):
+        if text != turn.head + turn.output:
+            is_whole = same_turn(variant, turn_of(differing[number][1]))
+            if not is_whole or not notes[number]:
+                notes[number] += differences(turn.conversation.last, variant)
+    return notes
 
 
 def _variants(meant: Turn, back: Turn) -> Iterator[Turn]:
-    """What came back as a whole, and what was meant with one part at a time as it came back."""
-    yield back
-    changed = []
+    """What was meant with one part at a time as it came back, and what came back as a whole."""
     if meant.text != back.text:
-        changed.append(replace(meant, text=back.text))
+        yield replace(meant, text=back.text)
     if meant.reasoning != back.reasoning:
-        changed.append(replace(meant, reasoning=back.reasoning))
+        yield replace(meant, reasoning=back.reasoning)
     if not same_calls(meant.calls, back.calls):
-        changed.append(replace(meant, calls=back.calls))
-    if len(changed) > 1:
-        yield from changed
+        yield replace(meant, calls=back.calls)
+    yield back
+
+
+def _lookalikes(meant: Turn, back: Turn) -> Iterator[Turn]:
+    """What was meant without the calls that went missing, and what came back as a whole."""
+    if len(back.calls) < len(meant.calls):
+        yield replace(meant, calls=back.calls)
+    yield back
 
 
 def differences(meant: Turn, back: Turn) -> tuple[str, ...]:

@@ -147,6 +147,11 @@ class RenderPool:
     ) -> None:
         self.close()
 
+    def start(self) -> None:
+        """Start the workers without waiting for them; otherwise each starts with the first render that needs it."""
+        for worker in self._workers:
+            worker.start()
+
     def close(self) -> None:
         """End the workers; a later `render` would start them again."""
         for worker in self._workers:
@@ -220,6 +225,7 @@ class _Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._template: str | None = None
+        self._is_ready = False
 
     @property
     def process_id(self) -> int | None:
@@ -228,7 +234,7 @@ class _Worker:
     def render(self, template: str, request: bytes | RenderFailure) -> Rendered | RenderFailure:
         if isinstance(request, RenderFailure):
             return request
-        connection = self._connection or self._start()
+        connection = self._ready()
         try:
             if template != self._template:
                 connection.send_bytes(b"T" + json.dumps(template).encode())
@@ -249,9 +255,13 @@ class _Worker:
             self._process.kill()
             self._process.wait()
         self._process = self._connection = self._template = None
+        self._is_ready = False
 
-    def _start(self) -> Connection:
-        connection, remote = Pipe()
+    def start(self) -> None:
+        """Start the process, if there is none."""
+        if self._process is not None:
+            return
+        self._connection, remote = Pipe()
         command = [sys.executable, "-P", "-m", "rgw.templates.render_worker", str(remote.fileno())]
         command += [str(self._limits.seconds), str(self._limits.memory), str(self._limits.output)]
         inherit: dict[str, Any] = {"pass_fds": (remote.fileno(),)}
@@ -267,21 +277,25 @@ class _Worker:
             **inherit,
         )
         remote.close()
-        self._connection = connection
-        self._await_ready(connection)
-        return connection
 
-    def _await_ready(self, connection: Connection) -> None:
+    def _ready(self) -> Connection:
+        """The connection to a process that has loaded the renderer."""
+        self.start()
+        connection = self._connection
+        assert connection is not None
+        if self._is_ready:
+            return connection
         try:
-            ready = connection.poll(_START_SECONDS) and connection.recv_bytes(maxlength=16) == b"ready"
+            self._is_ready = connection.poll(_START_SECONDS) and connection.recv_bytes(maxlength=16) == b"ready"
         except (EOFError, OSError):
-            ready = False
-        if not ready:
+            self._is_ready = False
+        if not self._is_ready:
             self.stop()
             raise EngineError(
                 "transformers could not be loaded to render chat templates",
                 "check that `python -c 'import transformers.utils.chat_template_utils'` works",
             )
+        return connection
 
     def _receive(self, connection: Connection) -> Rendered | RenderFailure:
         deadline = self._limits.seconds + _GRACE_SECONDS

@@ -1,0 +1,88 @@
+"""Turns that were cut off or damaged: never misread without a word."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+from proof.pairs import FIELDS, TEMPLATE, schema
+from rgw.derender import Derenderer
+from rgw.derender.derenderer import Tools
+from rgw.model import ParsedOutput
+from rgw.proof.model import Call, Conversation, Role, Turn
+from rgw.proof.mutation import mutations
+from rgw.proof.roundtrip import Outcome, Trip, round_trips
+from rgw.proof.shapes import ReasoningForm, Shape
+from rgw.proof.truncation import truncations
+from rgw.proof.turns import CutTurn, Studio
+from rgw.registry.model import Schema, TurnRules
+from rgw.templates.rendering import RenderPool
+
+DELIMITERS = ("<think>", "</think>", "<call>", "</call>", "[end]")
+MEANT = Turn(Role.ASSISTANT, "yes", "hm", (Call("f", {"a": 1}), Call("g", {})))
+
+
+class Repairing(Derenderer):
+    """A careless reader: what it cannot read, it takes for one call."""
+
+    def parse(self, output: str, *, prompt: str | None = None, tools: Tools | None = None) -> ParsedOutput:
+        parsed = super().parse(output, prompt=prompt, tools=tools)
+        repaired = ParsedOutput(tool_uses=[{"name": "f", "input": {"a": 1}}], end_of_turn=True)
+        return repaired if parsed.ill_formed else parsed
+
+
+def trip(pool: RenderPool, read_with: Schema, meant: Turn = MEANT) -> tuple[Studio, Derenderer, Trip]:
+    derenderer = Derenderer(read_with)
+    studio = Studio(pool, TEMPLATE, Shape(reasoning=ReasoningForm.REASONING_CONTENT), derenderer)
+    turns = studio.turns([Conversation((Turn(Role.USER, "hi"), meant))])
+    (only,) = round_trips(studio, derenderer, [turn for turn in turns if isinstance(turn, CutTurn)])
+    assert only.outcome is Outcome.EXACT
+    return studio, derenderer, only
+
+
+def test_every_beginning_of_a_turn_is_tried(pool: RenderPool) -> None:
+    _, derenderer, whole = trip(pool, schema())
+    cuts = list(truncations(derenderer, whole, DELIMITERS))
+    assert [cut.turn.output for cut in cuts] == [whole.turn.output[:end] for end in range(len(whole.turn.output))]
+
+
+def test_a_careful_schema_reads_beginnings_as_beginnings(pool: RenderPool) -> None:
+    _, derenderer, whole = trip(pool, schema())
+    outcomes = {cut.turn.output: cut.outcome for cut in truncations(derenderer, whole, DELIMITERS)}
+    assert outcomes["<think>h"] is Outcome.FLAGGED
+    assert outcomes["<think>hm</think>ye"] is Outcome.EXACT
+    assert outcomes['<think>hm</think>yes<call>{"name": "f"'] is Outcome.FLAGGED
+    assert outcomes['<think>hm</think>yes<call>{"name": "f", "arguments": {"a": 1}}</call>'] is Outcome.EXACT
+    assert Outcome.SILENT not in outcomes.values()
+
+
+def test_a_beginning_that_says_something_else_is_misread(pool: RenderPool) -> None:
+    _, derenderer, whole = trip(pool, schema())
+    other = replace(whole, parsed=replace(whole.parsed, text="no", tool_uses=[{"name": "h", "input": {}}]))
+    notes = {note for cut in truncations(derenderer, other, DELIMITERS) for note in cut.notes}
+    assert "text: not a beginning of the whole turn's" in notes
+    assert "calls: another call than in the whole turn" in notes
+
+
+def test_a_delimiter_that_is_whole_is_no_beginning_of_text(pool: RenderPool) -> None:
+    calls = {key: value for key, value in FIELDS["tool_calls"].items() if key != "open"}
+    fields = {**FIELDS, "tool_calls": {**calls, "open_pattern": r"<call>(?=\{)"}}
+    lenient = replace(schema(fields), turn=TurnRules(end=("[end]",)))
+    _, derenderer, whole = trip(pool, lenient, Turn(Role.ASSISTANT, "yes", "", (Call("f", {}),)))
+    silent = [cut.turn.output for cut in truncations(derenderer, whole, DELIMITERS) if cut.outcome is Outcome.SILENT]
+    assert silent == ["yes<call>"]
+
+
+def test_damage_is_flagged_or_read_as_what_it_says(pool: RenderPool) -> None:
+    studio, derenderer, whole = trip(pool, schema())
+    damaged = [one for seed in range(40) for one in mutations(studio, derenderer, [whole], DELIMITERS, Random(seed))]
+    assert len({one.turn.output for one in damaged}) > 30
+    assert {one.outcome for one in damaged} == {Outcome.FLAGGED, Outcome.EXACT}
+
+
+def test_damage_that_changes_a_call_without_a_word_is_misread(pool: RenderPool) -> None:
+    studio, _, whole = trip(pool, schema())
+    damaged = mutations(studio, Repairing(schema()), [whole], DELIMITERS, Random(0))
+    repaired = [one.outcome for one in damaged if len(one.parsed.tool_uses) == 1]
+    assert repaired == [Outcome.SILENT] * len(repaired)
+    assert repaired

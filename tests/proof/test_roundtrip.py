@@ -1,0 +1,180 @@
+"""There and back: what is cut out, how what comes back is judged, and what is called lost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from proof.pairs import FIELDS, TEMPLATE, schema
+from rgw.derender import Derenderer
+from rgw.proof.model import Call, Conversation, Role, Turn
+from rgw.proof.roundtrip import Outcome, Trip, differences, round_trips
+from rgw.proof.shapes import ReasoningForm, Shape
+from rgw.proof.turns import CutTurn, NoTurn, Studio
+from rgw.registry.model import TurnRules
+from rgw.templates.rendering import RenderPool
+
+SHAPE = Shape(reasoning=ReasoningForm.REASONING_CONTENT)
+QUESTION = Turn(Role.USER, "hi")
+CALL = Call("f", {"a": [1, "x"]})
+
+
+def conversation(text: str = "", reasoning: str = "", *calls: Call) -> Conversation:
+    return Conversation((QUESTION, Turn(Role.ASSISTANT, text, reasoning, calls)))
+
+
+def cut(pool: RenderPool, template: str, meant: Conversation, shape: Shape = SHAPE) -> list[CutTurn | NoTurn]:
+    return list(Studio(pool, template, shape, Derenderer(schema())).turns([meant]))
+
+
+def travel(
+    pool: RenderPool,
+    meant: Conversation,
+    *,
+    template: str = TEMPLATE,
+    fields: Any = FIELDS,
+    hostile: bool = False,
+) -> Trip:
+    derenderer = Derenderer(schema(fields))
+    studio = Studio(pool, template, SHAPE, derenderer)
+    turns = [turn for turn in studio.turns([meant]) if isinstance(turn, CutTurn)]
+    (trip,) = round_trips(studio, derenderer, turns, hostile=hostile)
+    return trip
+
+
+def test_a_turn_is_cut_out_behind_the_generation_prompt(pool: RenderPool) -> None:
+    (turn,) = cut(pool, TEMPLATE, conversation("yes", "hm", CALL))
+    assert isinstance(turn, CutTurn)
+    assert turn.prompt == turn.head == "[user]hi[end][assistant]"
+    assert turn.output == '<think>hm</think>yes<call>{"name": "f", "arguments": {"a": [1, "x"]}}</call>[end]'
+
+
+def test_what_the_prompt_writes_of_the_turn_is_not_in_the_output(pool: RenderPool) -> None:
+    template = TEMPLATE.replace("-%}[assistant]{%-", "-%}[assistant]{{ '<think>' if enable_thinking }}{%-")
+    shape = Shape(reasoning=ReasoningForm.REASONING_CONTENT, states=({}, {"enable_thinking": True}))
+    plain, thinking = cut(pool, template, conversation("yes", "hm"), shape)
+    assert isinstance(plain, CutTurn)
+    assert isinstance(thinking, CutTurn)
+    assert plain.output == "<think>hm</think>yes[end]"
+    assert thinking.prompt == "[user]hi[end][assistant]<think>"
+    assert thinking.output == "hm</think>yes[end]"
+
+
+def test_a_turn_that_does_not_repeat_a_closed_prefill_still_continues_it(pool: RenderPool) -> None:
+    template = TEMPLATE.replace("-%}[assistant]{%-", "-%}[assistant]<think></think>{%-")
+    (without,) = cut(pool, template, conversation("yes"))
+    assert isinstance(without, CutTurn)
+    assert (without.prompt, without.output) == ("[user]hi[end][assistant]<think></think>", "yes[end]")
+    assert without.head == "[user]hi[end][assistant]"
+
+
+def test_a_turn_with_a_thought_cannot_continue_a_prefill_that_has_none(pool: RenderPool) -> None:
+    template = TEMPLATE.replace("-%}[assistant]{%-", "-%}[assistant]<think></think>{%-")
+    (thinking,) = cut(pool, template, conversation("yes", "hm"))
+    assert isinstance(thinking, CutTurn)
+    assert (thinking.prompt, thinking.output) == ("[user]hi[end][assistant]", "<think>hm</think>yes[end]")
+
+
+def test_a_refused_conversation_gives_no_turn_but_the_templates_words(pool: RenderPool) -> None:
+    template = TEMPLATE.replace("[end]", "{{ raise_exception('too short') if message.content == 'yes' }}[end]")
+    (refused,) = cut(pool, template, conversation("yes"))
+    assert isinstance(refused, NoTurn)
+    assert refused.refused
+    assert refused.reason.endswith("too short")
+
+
+def test_a_turn_that_does_not_continue_its_prompt_is_not_cut(pool: RenderPool) -> None:
+    template = "{{ messages | length }}" + TEMPLATE
+    (uncut,) = cut(pool, template, conversation("yes"))
+    assert isinstance(uncut, NoTurn)
+    assert not uncut.refused
+
+
+def test_exact(pool: RenderPool) -> None:
+    assert travel(pool, conversation("yes", "hm", CALL, Call("g", {}))).outcome is Outcome.EXACT
+
+
+def test_tools_are_tried_with_and_without(pool: RenderPool) -> None:
+    tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}
+    meant = Conversation((QUESTION, Turn(Role.ASSISTANT, "yes")), tools=(tool,))
+    derenderer = Derenderer(schema())
+    studio = Studio(pool, TEMPLATE, SHAPE, derenderer)
+    turns = [turn for turn in studio.turns([meant]) if isinstance(turn, CutTurn)]
+    trips = round_trips(studio, derenderer, turns)
+    assert [(trip.typed, trip.outcome) for trip in trips] == [(False, Outcome.EXACT), (True, Outcome.EXACT)]
+
+
+def test_what_the_template_trims_is_the_templates_loss(pool: RenderPool) -> None:
+    trip = travel(pool, conversation(" yes "))
+    assert (trip.outcome, trip.notes) == (Outcome.TEMPLATE_LOSSY, ("text: outer white space",))
+
+
+def test_what_the_schema_trims_is_misread(pool: RenderPool) -> None:
+    fields = {**FIELDS, "reasoning_content": {"open": "<think>", "close": "</think>", "content": "text"}}
+    trip = travel(pool, conversation("yes", " hm "), fields=fields)
+    assert (trip.outcome, trip.notes) == (Outcome.SILENT, ("reasoning: outer white space",))
+
+
+def test_what_the_template_drops_is_the_templates_loss(pool: RenderPool) -> None:
+    template = TEMPLATE.replace("message.reasoning_content", "none")
+    trip = travel(pool, conversation("yes", "hm"), template=template)
+    assert (trip.outcome, trip.notes) == (Outcome.TEMPLATE_LOSSY, ("reasoning: dropped",))
+
+
+@pytest.mark.parametrize("hostile", [False, True])
+def test_a_call_that_comes_back_as_text_is_misread_although_it_renders_the_same(
+    pool: RenderPool, hostile: bool
+) -> None:
+    fields = {name: field for name, field in FIELDS.items() if name != "tool_calls"}
+    derenderer = Derenderer(replace(schema(fields), turn=TurnRules(end=("[end]",))))
+    studio = Studio(pool, TEMPLATE, SHAPE, derenderer)
+    turns = [turn for turn in studio.turns([conversation("", "", CALL)]) if isinstance(turn, CutTurn)]
+    (trip,) = round_trips(studio, derenderer, turns, hostile=hostile)
+    assert trip.parsed.text == '<call>{"name": "f", "arguments": {"a": [1, "x"]}}</call>'
+    assert trip.outcome is Outcome.SILENT
+    assert "calls: dropped" in trip.notes
+
+
+def test_text_that_looks_like_a_thought_can_only_come_back_as_one(pool: RenderPool) -> None:
+    trip = travel(pool, conversation("<think>a</think>b"), hostile=True)
+    assert trip.parsed.reasoning == "a"
+    assert trip.outcome is Outcome.TEMPLATE_LOSSY
+
+
+def test_what_is_ill_formed_is_flagged_with_its_codes(pool: RenderPool) -> None:
+    trip = travel(pool, conversation("a</think>b"), hostile=True)
+    assert (trip.outcome, trip.notes) == (Outcome.FLAGGED, ("stray_delimiter",))
+
+
+@pytest.mark.parametrize(
+    ("meant", "back", "notes"),
+    [
+        (Turn(Role.ASSISTANT, "a"), Turn(Role.ASSISTANT, "a"), ()),
+        (Turn(Role.ASSISTANT, "a"), Turn(Role.ASSISTANT, ""), ("text: dropped",)),
+        (Turn(Role.ASSISTANT, ""), Turn(Role.ASSISTANT, "a"), ("text: made up",)),
+        (Turn(Role.ASSISTANT, "a"), Turn(Role.ASSISTANT, "b"), ("text: changed",)),
+        (Turn(Role.ASSISTANT, reasoning="a\n"), Turn(Role.ASSISTANT, reasoning="a"), ("reasoning: outer white space",)),
+    ],
+)
+def test_differences_of_texts_are_named(meant: Turn, back: Turn, notes: tuple[str, ...]) -> None:
+    assert differences(meant, back) == notes
+
+
+@pytest.mark.parametrize(
+    ("meant", "back", "note"),
+    [
+        ({"a": "1"}, {"a": 1}, "arguments: string read as integer"),
+        ({"a": True}, {"a": 1}, "arguments: boolean read as integer"),
+        ({"a": 1}, {"a": 1.0}, "arguments: integer read as number"),
+        ({"a": None}, {"a": "None"}, "arguments: null read as string"),
+        ({"a": [1]}, {"a": [2]}, "arguments: array changed"),
+        ({"a": " x"}, {"a": "x"}, "arguments: outer white space"),
+        ({"a": 1}, {}, "arguments: dropped"),
+        ({}, {"a": 1}, "arguments: made up"),
+    ],
+)
+def test_differences_of_arguments_are_named(meant: dict[str, Any], back: dict[str, Any], note: str) -> None:
+    one, other = (Turn(Role.ASSISTANT, calls=(Call("f", arguments),)) for arguments in (meant, back))
+    assert differences(one, other) == (note,)
