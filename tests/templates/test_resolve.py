@@ -54,7 +54,7 @@ def test_a_missing_path_is_a_failure_that_names_it(tmp_path: Path, monkeypatch: 
     monkeypatch.chdir(tmp_path)
     with pytest.raises(SourceError) as caught:
         resolve(ref)
-    assert caught.value.message == f"{ref!r}: no such file or directory"
+    assert caught.value.message == f"{ref}: no such file or directory"
 
 
 def test_results_stand_in_the_order_of_the_refs_and_failures_are_results(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ def _resolve_local(ref: str) -> ResolvedTemplates:
         return local.read_standard_input()
     if not _exists(ref):
         raise SourceError(
-            f"{ref!r}: no such file or directory", "name a path that exists, or a hub id such as OWNER/NAME"
+            f"{ref}: no such file or directory", "name a path that exists, or a hub id such as OWNER/NAME"
         )
     path = Path(ref)
     return local.read_directory(path, ref) if path.is_dir() else local.read_file(path, ref)
