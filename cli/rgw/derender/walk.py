@@ -168,14 +168,14 @@ class Walk:
             self._error(IssueCode.STRAY_DELIMITER, start + stray.start(), start + stray.end(), message)
 
     def _reasoning_content(self, value: str, start: int, end: int, closed: bool) -> None:
+        if closed and end < self._shift:
+            return
+        if self._reading.reasoning and not self._grammar.turn.repeated_reasoning:
+            self._error(IssueCode.REPEATED_REASONING, start, end, "a second block of reasoning in one turn")
         if not closed:
             self._reading.unclosed_reasoning = self._to_output(start)
             message = "the reasoning is not closed: the output was cut off, or the closing marker is missing"
             self._error(IssueCode.UNCLOSED_REASONING, start, end, message)
-        elif end < self._shift:
-            return
-        elif self._reading.reasoning and not self._grammar.turn.repeated_reasoning:
-            self._error(IssueCode.REPEATED_REASONING, start, end, "a second block of reasoning in one turn")
         self._reading.reasoning.append(value)
 
     # -- tool calls ---------------------------------------------------------------------------------------------
