@@ -88,7 +88,8 @@ BAD = Reading(
 def test_a_clean_turn_shows_what_it_means_and_where_each_byte_went() -> None:
     assert seen(turns.view(GOOD), width=60) == "\n".join(
         [
-            "✓ clean  good.txt  20 characters read with qwen3 on engine 1",
+            "✓ clean  good.txt  20 characters",
+            "  read with qwen3 on engine 1",
             "╭─ reasoning ──────────────────────────────────────────────╮",
             "│ why                                                      │",
             "╰──────────────────────────────────────────────────────────╯",
@@ -151,9 +152,9 @@ def test_warnings_are_counted_and_keep_the_panels() -> None:
 
 
 def test_long_content_is_shortened_and_says_by_how_much() -> None:
-    assert turns.shortened("a" * 4_000) == "a" * 4_000
-    shortened = turns.shortened("a" * 3_000 + "b" * 3_000)
-    assert shortened == "a" * 2_000 + "\n⋯ 2,000 characters left out ⋯\n" + "b" * 2_000
+    assert turns.shortened("a" * 2_000) == "a" * 2_000
+    shortened = turns.shortened("a" * 1_500 + "b" * 1_500)
+    assert shortened == "a" * 1_000 + "\n⋯ 1,000 characters left out ⋯\n" + "b" * 1_000
 
 
 def with_alone(reading: Reading, alone: TransformersResult) -> str:

@@ -48,9 +48,9 @@ def _differences(parsed: ParsedOutput, alone: TransformersResult) -> Iterator[tu
     if alone.error:
         return
     if parsed.reasoning.strip() != alone.reasoning.strip():
-        yield "reasoning", parsed.reasoning or "none", alone.reasoning or "none"
+        yield "reasoning", parsed.reasoning.strip() or "none", alone.reasoning.strip() or "none"
     if text.strip() != alone.text.strip():
-        yield "text", text or ("none, it is raw" if parsed.ill_formed else "none"), alone.text or "none"
+        yield "text", text.strip() or ("all of it, raw" if parsed.ill_formed else "none"), alone.text.strip() or "none"
     if parsed.tool_uses != alone.tool_uses:
         yield "tool calls", _calls(parsed.tool_uses), _calls(alone.tool_uses)
 

@@ -19,8 +19,8 @@ def view(results: Sequence[Reading | NotRunnable]) -> Iterator[RenderableType]:
     yield ""
     yield line(
         f"{clean} of {len(results)} schemas read it cleanly. Several may read one output alike: only the hash of the"
+        " model's chat template says which schema is its own."
     )
-    yield line("model's chat template says which schema is its own.")
 
 
 def _row(result: Reading | NotRunnable) -> list[str | Text]:

@@ -20,7 +20,7 @@ from rgw.output.tiles import place
 from rgw.output.tiling import STYLES, TiledOutput
 from rgw.rollouts import Reading
 
-LONGEST_CONTENT = 4_000
+LONGEST_CONTENT = 2_000
 BANNER_ISSUES = 10
 _MARKS = {"clean": ("✓", GOOD), "warnings": ("✓", WARN), "ill-formed": ("✗", BAD)}
 
@@ -83,14 +83,14 @@ def contents(parsed: ParsedOutput) -> Iterator[tuple[str, str, SegmentKind]]:
 
 
 def headline(reading: Reading) -> Text:
-    """One line: which input, read by what, with what result."""
+    """Which input, with what result, and what read it."""
     result = verdict(reading.parsed)
     mark, style = _MARKS[result.state]
     return Text.assemble(
         (f"{mark} {result.words}", style),
         "  ",
         line(str(reading.id), "bold"),
-        line(f"  {len(reading.output):,} characters read with ", DIM),
+        (f"  {len(reading.output):,} characters\n  read with ", DIM),
         line(reading.schema, NAME),
         line(f" on {reading.engine}", DIM),
     )
