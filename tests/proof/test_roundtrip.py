@@ -123,6 +123,16 @@ def test_what_the_template_drops_is_the_templates_loss(pool: RenderPool) -> None
     assert (trip.outcome, trip.notes) == (Outcome.TEMPLATE_LOSSY, ("reasoning: dropped",))
 
 
+def test_text_that_the_template_writes_as_a_thought_is_the_templates_doing(pool: RenderPool) -> None:
+    template = TEMPLATE.replace("{{- message.content | trim -}}", "<think>{{ message.content }}</think>")
+    trip = travel(pool, conversation("yes"), template=template.replace("message.reasoning_content", "none"))
+    assert trip.parsed.reasoning == "yes"
+    assert (trip.outcome, trip.notes) == (Outcome.SILENT, ("text: written as reasoning",))
+    shared = template.replace("message.content }}</think>", "message.content or message.reasoning_content }}</think>")
+    trip = travel(pool, conversation("yes"), template=shared.replace("if message.reasoning_content", "if none"))
+    assert (trip.outcome, trip.notes) == (Outcome.TEMPLATE_LOSSY, ("text: written as reasoning",))
+
+
 @pytest.mark.parametrize("hostile", [False, True])
 def test_a_call_that_comes_back_as_text_is_misread_although_it_renders_the_same(
     pool: RenderPool, hostile: bool

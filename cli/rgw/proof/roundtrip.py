@@ -125,10 +125,11 @@ def _misread(
 
 def _variants(meant: Turn, back: Turn) -> Iterator[Turn]:
     """What was meant with one part at a time as it came back, and what came back as a whole."""
-    if meant.text != back.text:
-        yield replace(meant, text=back.text)
-    if meant.reasoning != back.reasoning:
-        yield replace(meant, reasoning=back.reasoning)
+    if not _moved(meant, back):
+        if meant.text != back.text:
+            yield replace(meant, text=back.text)
+        if meant.reasoning != back.reasoning:
+            yield replace(meant, reasoning=back.reasoning)
     if not same_calls(meant.calls, back.calls):
         yield replace(meant, calls=back.calls)
     yield back
@@ -141,11 +142,21 @@ def _lookalikes(meant: Turn, back: Turn) -> Iterator[Turn]:
     yield back
 
 
+def _moved(meant: Turn, back: Turn) -> str:
+    """How the only words of a turn came back in another place, as some templates write them; empty: not so."""
+    if meant.text and not meant.reasoning and not back.text and meant.text.strip() == back.reasoning.strip():
+        return "text: written as reasoning"
+    if meant.reasoning and not meant.text and not back.reasoning and meant.reasoning.strip() == back.text.strip():
+        return "reasoning: written as text"
+    return ""
+
+
 def differences(meant: Turn, back: Turn) -> tuple[str, ...]:
     """What differs between two turns, in words that are the same for the same kind of difference."""
-    notes = []
+    moved = _moved(meant, back)
+    notes = [moved] if moved else []
     for part, one, other in (("reasoning", meant.reasoning, back.reasoning), ("text", meant.text, back.text)):
-        if one != other:
+        if one != other and not moved:
             notes.append(f"{part}: {_text_difference(one, other)}")
     notes += _call_differences(meant.calls, back.calls)
     return tuple(dict.fromkeys(notes))
