@@ -10,12 +10,18 @@ from typing import Any
 
 import pytest
 
+from rgw.derender import Derenderer
 from rgw.derender.engines import transformers_version
+from rgw.errors import EngineError
 from rgw.model import ParsedOutput
+from rgw.registry.loader import load_registry
 from rgw.registry.model import Dialect, LayoutRules, Origin, Schema, TurnRules, UntypedValues
 
 needs_response_template = pytest.mark.skipif(
     transformers_version() < (5, 13), reason="the response_template engine needs transformers >= 5.13"
+)
+text_after_calls = pytest.mark.skipif(
+    transformers_version() < (5, 13), reason="the legacy dialect cannot hold text after a call: it flags the turn"
 )
 needs_call_lists = pytest.mark.skipif(
     transformers_version() < (5, 24), reason="the python-call-list content parser needs transformers >= 5.24"
@@ -125,3 +131,12 @@ def tiling(output: str, parsed: ParsedOutput) -> list[tuple[str, str]]:
 def findings(output: str, parsed: ParsedOutput) -> list[tuple[str, str, str]]:
     """The issues as code, severity and the text that they point at."""
     return [(issue.code.value, issue.severity.value, output[issue.start : issue.end]) for issue in parsed.issues]
+
+
+def registered(name: str, **options: Any) -> Derenderer:
+    """The derenderer of a registered schema; the test is skipped where the installed transformers cannot run it."""
+    registry = load_registry()
+    try:
+        return Derenderer(registry.schema(name), call_markers=registry.call_markers, **options)
+    except EngineError as error:
+        pytest.skip(error.message)

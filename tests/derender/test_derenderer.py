@@ -129,7 +129,7 @@ CASES = [
     Case(IssueCode.STRAY_DELIMITER, ERROR, "a</think>b", "</think>"),
     Case(IssueCode.STRAY_DELIMITER, ERROR, "a</call>b", "</call>"),
     Case(IssueCode.TOLERATED_DELIMITER, WARNING, "call>f:{}</call>", "call>f:", LENIENT),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.code}:{case.output[:30]}")
