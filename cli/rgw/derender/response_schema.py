@@ -9,27 +9,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import regex
 
 from rgw.derender.call_shape import CallShape
+from rgw.derender.grammar import ROLE_OF_FIELD, Role
 from rgw.derender.reading import Call, ContentError, RawValue, Reading
 from rgw.derender.schema_nodes import Account, Calls, Compiler, group_spans
 from rgw.errors import EngineError, RegistryError
 from rgw.model import IssueCode, SegmentKind, Severity
 from rgw.registry.model import Dialect, Schema
-
-_KIND_OF_FIELD = {
-    "reasoning_content": SegmentKind.REASONING,
-    "reasoning": SegmentKind.REASONING,
-    "thinking": SegmentKind.REASONING,
-    "content": SegmentKind.TEXT,
-    IssueCode.TEXT_AFTER_CALL.value: SegmentKind.TEXT,
-    "tool_calls": SegmentKind.TOOL_CALL,
-}
-"""The message keys that chat templates read, what a derendered turn calls them, and the second place of text."""
 
 _MESSAGES = {
     IssueCode.UNCLOSED_CALL: "the output ends inside a call",
@@ -66,7 +57,8 @@ class ResponseSchemaEngine:
         self._pattern, self._calls = compiler.turn(self._dialect)
         self._turn = schema.turn
         self._start_anchor = _start_anchor(schema)
-        self._reserved = re.compile("|".join(map(re.escape, schema.turn.reserved))) if schema.turn.reserved else None
+        self._reserved = _any_of(schema.turn.reserved)
+        self._final_marker = _any_of(schema.turn.end, r"(?=\s*\Z)")
         self._between_regions = re.compile(schema.layout.between_regions)
 
     def read(self, output: str, prompt: str | None) -> Reading:
@@ -112,9 +104,13 @@ class ResponseSchemaEngine:
 
 def _check_fields(owner: str, dialect: Mapping[str, Any]) -> None:
     for name, field in dialect.get("properties", {}).items():
-        if name not in _KIND_OF_FIELD and "const" not in field:
-            known = ", ".join(_KIND_OF_FIELD)
-            raise RegistryError(f"schema {owner}: field {name!r} is no part of a turn (known: {known})")
+        if name not in ROLE_OF_FIELD and "const" not in field:
+            known = ", ".join(ROLE_OF_FIELD)
+            raise RegistryError(f"schema {owner}: field {name!r} is no part of a turn", f"the parts are {known}")
+
+
+def _any_of(literals: Sequence[str], behind: str = "") -> re.Pattern[str] | None:
+    return re.compile(f"(?:{'|'.join(map(re.escape, literals))}){behind}") if literals else None
 
 
 def _start_anchor(schema: Schema) -> regex.Pattern[str] | None:
@@ -192,20 +188,19 @@ class _Walk:
         return self._reading
 
     def _field(self, name: str, start: int, end: int) -> None:
-        kind = _KIND_OF_FIELD.get(name, SegmentKind.UNCLAIMED)
-        if kind is SegmentKind.TOOL_CALL:
-            self._calls(start, end)
-            return
-        self._account.claim(kind, start, end)
-        if kind is SegmentKind.UNCLAIMED:
+        role = ROLE_OF_FIELD.get(name, Role.TEXT if name == IssueCode.TEXT_AFTER_CALL else None)
+        if role is None:
+            self._account.claim(SegmentKind.UNCLAIMED, start, end)
             self._fault(IssueCode(name), start, end)
-            return
-        self.fields[name] = self.text[start:end]
-        visible = max(start, min(end, self._account.visible))
-        if kind is SegmentKind.TEXT:
-            self._text(visible, end)
+        elif role is Role.TOOL_CALLS:
+            self._calls(start, end)
+        elif role is Role.TEXT:
+            self.fields[name] = self.text[start:end]
+            self._account.claim(SegmentKind.TEXT, start, end)
+            self._text(max(start, self._account.visible), end)
         else:
-            self._reasoning(start, visible, end)
+            self.fields[name] = self.text[start:end]
+            self._reasoning(start, end)
 
     def _fault(self, code: IssueCode, start: int, end: int) -> None:
         """A stretch that the schema's pattern has a group for because something is wrong with it."""
@@ -224,14 +219,25 @@ class _Walk:
             message = f"{stray[0]!r} stands in the text, where it closes or opens nothing"
             self._account.error(IssueCode.STRAY_DELIMITER, *stray.span(), message)
 
-    def _reasoning(self, start: int, visible: int, end: int) -> None:
+    def _reasoning(self, start: int, end: int) -> None:
         is_closed = end < len(self.text)
         if not is_closed:
+            end = self._end_of_cut_reasoning(start)
             self._reading.unclosed_reasoning = self._account.to_output(start)
             message = "the reasoning is not closed: the output was cut off, or the closing marker is missing"
             self._account.error(IssueCode.UNCLOSED_REASONING, start, end, message)
+        self._account.claim(SegmentKind.REASONING, start, end)
+        if not is_closed:
+            self._account.claim_delimiter(end, len(self.text))
         if not is_closed or end >= self._account.visible:
-            self._reading.reasoning.append(self.text[visible:end])
+            self._reading.reasoning.append(self.text[max(start, self._account.visible) : end])
+
+    def _end_of_cut_reasoning(self, start: int) -> int:
+        """Where reasoning ends that nothing closes: at an end-of-turn marker that ends the text, or with the text."""
+        marker = self._engine._final_marker
+        match = marker.search(self.text, start) if marker is not None else None
+        self._reading.end_of_turn = match is not None
+        return match.start() if match is not None else len(self.text)
 
     def _calls(self, start: int, end: int) -> None:
         calls = self._engine._calls
@@ -268,7 +274,7 @@ class _Walk:
     def _end(self, position: int, match_end: int) -> None:
         """What follows the last field: the end of the turn, and what should not be there."""
         self._account.claim_delimiter(position, match_end)
-        self._reading.end_of_turn = any(marker in self.text[position:match_end] for marker in self._engine._turn.end)
+        self._reading.end_of_turn |= any(marker in self.text[position:match_end] for marker in self._engine._turn.end)
         code = IssueCode.TEXT_AFTER_END_OF_TURN if self._reading.end_of_turn else IssueCode.UNCLAIMED_TEXT
         self._unmatched(match_end, len(self.text), code)
 

@@ -242,12 +242,11 @@ class Compiler:
         """The pattern whose named groups are the fields of a turn, and the node of its calls."""
         self._refuse(dialect, "")
         properties = dialect.get("properties", {})
-        if "x-regex" not in dialect:
+        pattern = self._pattern(dialect.get("x-regex", ""), "x-regex")
+        if not pattern.groupindex:
             raise self._error("", "needs an x-regex with a named group for each field")
-        pattern = self._pattern(dialect["x-regex"], "x-regex")
-        codes = {code.value for code in IssueCode}
-        unknown = pattern.groupindex.keys() - properties.keys() - codes
-        if unknown or not pattern.groupindex:
+        unknown = pattern.groupindex.keys() - properties.keys() - {code.value for code in IssueCode}
+        if unknown:
             raise self._error("x-regex", f"its groups must be properties or issue codes, not {sorted(unknown)}")
         calls = properties.get("tool_calls")
         return pattern, self._calls(calls, "properties.tool_calls") if calls is not None else None
