@@ -132,6 +132,20 @@ def test_validation_finds_what_loading_leaves_out(write: Write, changes: dict[st
     assert message_of(raised) == message
 
 
+def test_a_bad_pattern_is_found_when_its_schema_is_asked_for(write: Write) -> None:
+    registry = load_registry(packaged=write({"schemas/tag.yaml": SCHEMA.replace(r"</bot>\s*", "(</bot>")}))
+    for _ in range(2):
+        with pytest.raises(RegistryError, match=r"^registry/schemas/tag\.yaml:10: 'close_pattern' is not a regular"):
+            registry.schema("tag")
+
+
+def test_a_pattern_may_use_what_only_the_library_of_transformers_knows(write: Write) -> None:
+    twice = "(?P<name>a)|(?P<name>b)"
+    registry = load_registry(packaged=write({"schemas/tag.yaml": SCHEMA.replace(r"</bot>\s*", f"'{twice}'")}))
+    validate_registry(registry)
+    assert registry.schema("tag").name == "tag"
+
+
 def test_a_valid_registry_passes(write: Write) -> None:
     files = {"call_markers.yaml": MARKERS, "fingerprints.yaml": f"fingerprints:\n  {HASH}: abcd\n"}
     registry = load_registry(packaged=write(files))
@@ -267,7 +281,7 @@ def test_the_packaged_registry_is_found_beside_the_package() -> None:
 def test_loading_imports_nothing_heavy() -> None:
     heavy = ["transformers", "huggingface_hub", "numpy", "regex", "jinja2", "rich", "typer"]
     program = (
-        "import sys; from rgw.registry.loader import load_registry; load_registry().call_markers; "
+        "import sys; from rgw.registry.loader import load_registry; load_registry().schema('qwen3'); "
         f"print([name for name in {heavy} if name in sys.modules])"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -5,6 +5,7 @@ How two directories are laid over one another is `loader`'s.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -61,6 +62,14 @@ class RegistryLayer:
         document = _read(self.root, self.label, FINGERPRINTS)
         return read_fingerprints(document, self.templates) if document else {}
 
+    def check_patterns(self, name: str) -> None:
+        """Compile the regular expressions of the schema of this name.
+
+        Raises:
+            RegistryError: One of them is not a regular expression.
+        """
+        _compile_all(schema_patterns(_read_schema_file(self.root, self.label, name)))
+
     def validate(self) -> None:
         """Check what reading the directory left out: the fingerprints, and that every pattern compiles.
 
@@ -69,7 +78,7 @@ class RegistryLayer:
         """
         self.fingerprints()
         for name in self.schemas:
-            _compile_all(schema_patterns(_read_schema_file(self.root, self.label, name)))
+            self.check_patterns(name)
         if document := _read(self.root, self.label, CALL_MARKERS):
             _compile_all(call_marker_patterns(document))
 
@@ -131,10 +140,18 @@ def _read_schema_file(root: Path, label: str, name: str) -> Located:
 
 
 def _compile_all(patterns: Iterable[Located]) -> None:
-    import regex
-
     for pattern in patterns:
         try:
-            regex.compile(pattern.text(), regex.DOTALL)
-        except regex.error as error:
-            raise pattern.error(f"{pattern.name} is not a regular expression: {error}") from error
+            re.compile(pattern.text(), re.DOTALL)
+        except re.error:
+            _compile_with_regex(pattern)
+
+
+def _compile_with_regex(pattern: Located) -> None:
+    """Leave it to the library that transformers uses: it knows more than `re`, but takes its time to be imported."""
+    import regex
+
+    try:
+        regex.compile(pattern.text(), regex.DOTALL)
+    except regex.error as error:
+        raise pattern.error(f"{pattern.name} is not a regular expression: {error}") from error

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -30,6 +30,7 @@ class Registry:
     """
 
     layers: tuple[RegistryLayer, ...]
+    _checked: set[str] = field(default_factory=set, init=False, repr=False)
 
     @cached_property
     def schemas(self) -> Mapping[str, Schema]:
@@ -61,14 +62,18 @@ class Registry:
 
         Raises:
             UsageError: There is none.
+            RegistryError: One of its patterns is not a regular expression.
         """
         if name not in self.schemas:
             raise UsageError(f"there is no schema {name!r}", _suggestion(name, list(self.schemas)))
+        if name not in self._checked:
+            self._layer_with(name).check_patterns(name)
+            self._checked.add(name)
         return self.schemas[name]
 
     def layer_of(self, name: str) -> Layer:
         """Where the schema of this name comes from."""
-        return next(layer.layer for layer in reversed(self.layers) if name in layer.schemas)
+        return self._layer_with(name).layer
 
     def layer_of_template(self, sha256: str) -> Layer:
         """Where the entry of this template comes from."""
@@ -87,6 +92,9 @@ class Registry:
         }
         return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
+    def _layer_with(self, name: str) -> RegistryLayer:
+        return next(layer for layer in reversed(self.layers) if name in layer.schemas)
+
     @cached_property
     def _fingerprints(self) -> Mapping[str, str]:
         return {sha256: value for layer in self.layers for sha256, value in layer.fingerprints().items()}
@@ -95,8 +103,9 @@ class Registry:
 def load_registry(overlay: Path | None = None, *, packaged: Path | None = None) -> Registry:
     """Load what is registered, and validate it.
 
-    What takes long is left to `validate_registry` where the packaged registry is concerned, which passes it before
-    each release: compiling the regular expressions, and reading the fingerprints.
+    Two things take long, and are left out where the packaged registry is concerned: the regular expressions of a schema
+    are compiled when `Registry.schema` is asked for it, the fingerprints are read when they are. `validate_registry`
+    does both for the whole registry, and the packaged one passes it before each release.
 
     Args:
         overlay: A project's own registry directory; its schemas and templates win over packaged ones.
