@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ClassVar
@@ -27,6 +27,7 @@ Tools = Sequence[Mapping[str, Any]]
 STDIN = "-"
 OUTPUT_LIMIT = 64 * 1024 * 1024
 READERS_KEPT = 64
+DEEPEST_PRINTED = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,7 @@ class Reader:
         if compare:
             from rgw.derender.compare import transformers_result
 
-            alone = transformers_result(derenderer.schema, output, prompt, request.tools)
+            alone = _printable(transformers_result(derenderer.schema, output, prompt, request.tools))
         return Reading(name, output, derenderer.schema.name, derenderer.engine, parsed, alone)
 
 
@@ -344,6 +345,21 @@ def _request(record: Mapping[str, Any], default: Request) -> Request:
         raise UsageError("nothing says what reads it", "add a schema, template or model, or give one as an option")
     tools = _tools(record["tools"]) if "tools" in record else default.tools
     return Request(choice, record.get("prompt", default.prompt), tools)
+
+
+def _printable(alone: TransformersResult) -> TransformersResult:
+    """What transformers returned; nested past what can be printed, it counts as a failure."""
+    level: list[Any] = [alone.tool_uses]
+    for _ in range(DEEPEST_PRINTED):
+        level = [
+            child
+            for value in level
+            if isinstance(value, dict | list)
+            for child in (value.values() if isinstance(value, dict) else value)
+        ]
+    return (
+        replace(alone, tool_uses=[], error=f"its result nests deeper than {DEEPEST_PRINTED} levels") if level else alone
+    )
 
 
 def _rank(result: Reading | NotRunnable) -> tuple[Any, ...]:

@@ -340,6 +340,16 @@ def test_a_stream_is_compared_with_transformers_only_when_asked(rgw: Rgw, tmp_pa
     assert rgw("parse", stream, *options, "--compare").records[0]["transformers"]["agrees"] is True
 
 
+@pytest.mark.parametrize("depth", [101, 300, 900, 940, 960, 980, 100_000])
+def test_deep_nesting_is_a_finding_and_no_failure(depth: int, rgw: Rgw, tmp_path: Path) -> None:
+    deep = f'<tool_call>\n{{"name": "go", "arguments": {{"to": {"[" * depth + "]" * depth}}}}}\n</tool_call><|im_end|>'
+    sample = written(tmp_path / "sample", deep)
+    for mode in ([], ["--json"]):
+        outcome = rgw("parse", sample, "--schema", "qwen3", *mode)
+        assert outcome.code == 1, outcome.err
+    assert [issue["code"] for issue in result(outcome)["issues"]] == ["too_deep"]
+
+
 def test_a_single_output_is_compared_unless_told_not_to(clean: Path, rgw: Rgw) -> None:
     assert "transformers" not in result(rgw("parse", clean, "--schema", "qwen3", "--no-compare", "--json"))
 

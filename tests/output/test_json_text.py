@@ -28,6 +28,15 @@ def test_letters_of_all_scripts_are_themselves() -> None:
     assert pretty(["日本", "é"]) == '["日本", "é"]'
 
 
-@given(VALUES, st.integers(1, 100))
-def test_it_is_the_same_value_at_any_width(value: object, width: int) -> None:
-    assert json.loads(pretty(value, width=width)) == value
+def test_a_value_nested_past_all_reason_is_still_printed() -> None:
+    value: object = []
+    for _ in range(300):
+        value = [value]
+    assert json.loads(pretty(value)) == value
+
+
+@given(VALUES, st.integers(1, 100), st.booleans())
+def test_it_is_the_same_value_at_any_width(value: object, width: int, ascii_only: bool) -> None:
+    text = pretty(value, width=width, ascii_only=ascii_only)
+    assert json.loads(text) == value
+    assert text.isascii() or not ascii_only

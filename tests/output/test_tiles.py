@@ -79,8 +79,11 @@ def test_something_missing_at_the_end_has_one_caret_past_the_last_character() ->
 
 
 def test_an_issue_over_several_rows_says_where_it_ends() -> None:
-    first, second = Tiles("ab\ncd", turn((TEXT, 5), issues=(error(1, 4),))).rows()
-    assert first.notes == (Note(1, "^^", Severity.ERROR, "error[invalid_json] wrong (up to line 2, column 2)"),)
+    first, second = Tiles("ab\ncd", turn((TEXT, 5), issues=(error(1, 4), error(2, 5)))).rows()
+    assert first.notes == (
+        Note(1, "^^", Severity.ERROR, "error[invalid_json] wrong (up to line 2, column 2)"),
+        Note(2, "^", Severity.ERROR, "error[invalid_json] wrong (up to the end)"),
+    )
     assert second.notes == ()
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
 
 # Categories Cc, Cf, Cs, Zl and Zp of Unicode, less tab and newline, and what XML cannot hold; a test compares this
 # with unicodedata.
@@ -32,9 +31,9 @@ def escape_line(text: str) -> str:
     return _LINE.sub(_escaped, text)
 
 
-def encode_json(value: Any, *, indent: int | None = None, ascii_only: bool = False) -> str:
-    """`value` as JSON that is exact for a program and safe on a terminal."""
-    return _BLOCK.sub(_json_escaped, json.dumps(value, indent=indent, ensure_ascii=ascii_only))
+def escape_json(text: str) -> str:
+    """JSON text with what is unsafe in its strings as JSON escapes: exact for a program, safe on a terminal."""
+    return _BLOCK.sub(_json_escaped, text)
 
 
 def _escaped(match: re.Match[str]) -> str:

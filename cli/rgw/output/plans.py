@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -19,7 +20,7 @@ def view(plan: Plan, *, written: bool) -> Iterator[RenderableType]:
         line(plan.before or "nothing", DIM),
         " → ",
         line(f"TRL {plan.after}", "bold"),
-        line(f"  in {plan.registry}", DIM),
+        line(f"  in {_from_here(plan.registry)}", DIM),
     )
     for schema in plan.schemas:
         mark, style = _MARKS[schema.kind]
@@ -39,6 +40,11 @@ def view(plan: Plan, *, written: bool) -> Iterator[RenderableType]:
         yield Text.assemble(("✓ ", GOOD), "nothing to do: the registry says what TRL says")
     else:
         yield line(_summary(plan, written=written), "bold")
+
+
+def _from_here(path: Path) -> Path:
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
 
 
 def _template_row(change: TemplateChange) -> list[str | Text]:

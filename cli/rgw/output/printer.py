@@ -16,7 +16,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar
 
 from rgw.errors import RgwError
-from rgw.output.escape import encode_json, escape_block, escape_line
+from rgw.output.escape import escape_block, escape_json, escape_line
+from rgw.output.json_text import pretty
 from rgw.output.query import Query
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 PIPED_WIDTH = 100
+JSON_WIDTH = 100
 _RED, _YELLOW, _CYAN = "1;31", "1;33", "36"
 
 
@@ -79,7 +81,7 @@ class Output:
         """
         match self.mode:
             case Mode.JSON:
-                self._write_json(document, indent=2)
+                self._write_json(document, width=JSON_WIDTH)
             case Mode.QUIET:
                 for line in quiet:
                     self._write(escape_line(line) + "\n")
@@ -89,7 +91,7 @@ class Output:
 
     def record(self, record: Any) -> None:
         """Print one result of a stream as a line of JSON."""
-        self._write_json(record, indent=None)
+        self._write_json(record, width=sys.maxsize)
         self._guarded(lambda: _stream(sys.stdout).flush())
 
     def text(self, text: str) -> None:
@@ -149,10 +151,10 @@ class Output:
 
         self._guarded(lambda: self._console.print(Escaped(renderable)))
 
-    def _write_json(self, document: Any, *, indent: int | None) -> None:
+    def _write_json(self, document: Any, *, width: int) -> None:
         value = self.query.search(document) if self.query else document
         ascii_only = (_stream(sys.stdout).encoding or "").lower().replace("-", "") != "utf8"
-        self._write(encode_json(value, indent=indent, ascii_only=ascii_only) + "\n")
+        self._write(escape_json(pretty(value, width=width, ascii_only=ascii_only)) + "\n")
 
     def _write(self, text: str) -> None:
         self._guarded(lambda: _stream(sys.stdout).write(text))

@@ -97,7 +97,8 @@ class Tiles:
         start, end = max(issue.start, row_start), min(issue.end, row_end)
         words = f"{issue.severity.value}[{issue.code.value}] {issue.message}"
         if issue.end > row_end:
-            words += f" (up to {place(self._raw_output, issue.end)})"
+            at_end = issue.end == len(self._raw_output)
+            words += " (up to the end)" if at_end else f" (up to {place(self._raw_output, issue.end)})"
         return Note(
             column=cell_len(visible(self._raw_output[row_start:start])),
             carets="^" * max(cell_len(visible(self._raw_output[start:end])), 1),
