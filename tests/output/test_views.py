@@ -157,6 +157,16 @@ def test_long_content_is_shortened_and_says_by_how_much() -> None:
     assert shortened == "a" * 1_000 + "\n⋯ 1,000 characters left out ⋯\n" + "b" * 1_000
 
 
+def test_of_many_calls_the_first_are_shown_and_the_rest_counted() -> None:
+    parsed = ParsedOutput(tool_uses=[{"name": f"tool_{number}", "input": {}} for number in range(1, 101)])
+    reading = Reading("many", "", "qwen3", "engine", parsed)
+    shown = seen(turns.view(reading))
+    assert "tool call 12: tool_12 ─" in shown
+    assert "tool_13" not in shown
+    assert "88 more tool calls are not shown; --whole shows them" in shown
+    assert "tool call 100: tool_100 ─" in seen(turns.view(reading, whole=True))
+
+
 def with_alone(reading: Reading, alone: TransformersResult) -> str:
     return seen(turns.comparison(reading, alone))
 

@@ -22,6 +22,7 @@ from rgw.rollouts import Reading
 
 LONGEST_CONTENT = 2_000
 BANNER_ISSUES = 10
+MOST_PANELS = 12
 _MARKS = {"clean": ("✓", GOOD), "warnings": ("✓", WARN), "ill-formed": ("✗", BAD)}
 
 
@@ -114,9 +115,11 @@ def banner(raw_output: str, parsed: ParsedOutput) -> Panel:
     )
 
 
-def panels(parsed: ParsedOutput, *, whole: bool = False) -> Iterator[Panel]:
+def panels(parsed: ParsedOutput, *, whole: bool = False) -> Iterator[RenderableType]:
     """Reasoning, text and tool calls, each in a panel; of an ill-formed turn only the cut thought."""
-    for title, content, kind in contents(parsed):
+    everything = list(contents(parsed))
+    shown = everything if whole else everything[:MOST_PANELS]
+    for title, content, kind in shown:
         style = "" if kind is SegmentKind.TEXT else STYLES[kind]
         yield Panel(
             block(content if whole else shortened(content)),
@@ -125,6 +128,8 @@ def panels(parsed: ParsedOutput, *, whole: bool = False) -> Iterator[Panel]:
             box=box.ROUNDED,
             border_style=style or "none",
         )
+    if len(shown) < len(everything):
+        yield line(f"{len(everything) - len(shown):,} more tool calls are not shown; --whole shows them", DIM)
     if not (parsed.reasoning or parsed.text or parsed.tool_uses):
         yield Panel(Text("nothing: no reasoning, no text, no tool call", style=DIM), box=box.ROUNDED, border_style=DIM)
 
