@@ -73,6 +73,7 @@ class Grammar:
     start_anchor: regex.Pattern[str]
     between_regions: regex.Pattern[str]
     reserved: regex.Pattern[str] | None
+    reserved_in_reasoning: regex.Pattern[str] | None
     final_marker: regex.Pattern[str] | None
     turn: TurnRules
 
@@ -103,6 +104,7 @@ def compile_grammar(schema: Schema) -> Grammar:
         start_anchor=loaded.start_anchor_re,
         between_regions=regex.compile(schema.layout.between_regions),
         reserved=_any_of(schema.turn.reserved),
+        reserved_in_reasoning=_any_of(schema.turn.reserved_in_reasoning),
         final_marker=_any_of(schema.turn.end, r"(?=\s*\Z)"),
         turn=schema.turn,
     )

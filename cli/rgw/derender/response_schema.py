@@ -26,6 +26,13 @@ _MESSAGES = {
     IssueCode.UNCLOSED_CALL: "the output ends inside a call",
     IssueCode.REPEATED_REASONING: "a second reasoning block in one turn",
 }
+_ROLE_OF_GROUP = {
+    **ROLE_OF_FIELD,
+    IssueCode.TEXT_AFTER_CALL.value: Role.TEXT,
+    IssueCode.UNCLOSED_REASONING.value: Role.REASONING,
+}
+"""What the groups of the top-level pattern are; two of the issue codes name a second place of text and reasoning."""
+
 _CALL = CallShape(None, each=False)
 
 
@@ -188,7 +195,7 @@ class _Walk:
         return self._reading
 
     def _field(self, name: str, start: int, end: int) -> None:
-        role = ROLE_OF_FIELD.get(name, Role.TEXT if name == IssueCode.TEXT_AFTER_CALL else None)
+        role = _ROLE_OF_GROUP.get(name)
         if role is None:
             self._account.claim(SegmentKind.UNCLAIMED, start, end)
             self._fault(IssueCode(name), start, end)

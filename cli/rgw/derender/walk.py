@@ -44,7 +44,6 @@ class Walk:
         self._reading.claim(SegmentKind.PREFILL, 0, start)
         self._upcoming: dict[str, regex.Match[str] | None] = {}
         self._seen: set[str] = set()
-        self._after_call = False
         self._stopped = False
 
     def run(self) -> Reading:
@@ -64,17 +63,16 @@ class Walk:
         found = self._next_delimiter()
         if found is None:
             self._position = len(self._text)
-            self._leftovers(start, len(self._text), before_call=False)
+            self._leftovers(start, len(self._text))
             return
         (field, _, opens), match = found
-        self._leftovers(start, match.start(), before_call=opens and field.role is Role.TOOL_CALLS)
+        self._leftovers(start, match.start())
         self._position = match.end()
         self._delimiter(match)
         if not opens:
             self._end_of_turn_in(match, final=True)
             return
-        self._after_call = field.role is Role.TOOL_CALLS
-        if self._after_call:
+        if field.role is Role.TOOL_CALLS:
             self._tool_calls(field, match)
         else:
             self._thought_or_text(field, match)
@@ -105,16 +103,13 @@ class Walk:
 
     # -- reasoning and text -------------------------------------------------------------------------------------
 
-    def _leftovers(self, start: int, end: int, before_call: bool) -> None:
+    def _leftovers(self, start: int, end: int) -> None:
         """What stands outside every explicit region: the implicit field's, layout, or nobody's."""
         if start >= end:
             return
         implicit = self._grammar.implicit
         if implicit is None:
             self._unclaimed(start, end)
-            return
-        if (before_call or self._after_call) and self._text[max(start, self._shift) : end].isspace():
-            self._claim(SegmentKind.LAYOUT, start, end)
             return
         cut = self._cut_opener(start) if end == len(self._text) else end
         self._content(implicit, start, cut, closed=True)
@@ -127,7 +122,7 @@ class Walk:
             self._claim(SegmentKind.LAYOUT, start, end)
             return
         self._claim(SegmentKind.UNCLAIMED, start, end)
-        if end == len(self._text) and end - start <= _LONGEST_OPENER and self._is_cut_opener(start):
+        if end == len(self._text) and self._cut_opener(start) == start:
             self._cut_call(start)
         else:
             self._error(IssueCode.UNCLAIMED_TEXT, start, end, "text that belongs to no part of a turn")
@@ -156,15 +151,19 @@ class Walk:
             self._text_content(visible, max(content_start, self._shift))
         else:
             self._reasoning_content(visible, start, end, closed)
+            self._stray_delimiters(
+                self._grammar.reserved_in_reasoning, visible, max(content_start, self._shift), "reasoning"
+            )
 
     def _text_content(self, value: str, start: int) -> None:
         if not value:
             return
         self._reading.text.append((value, self._to_output(start)))
-        if self._grammar.reserved is None:
-            return
-        for stray in self._grammar.reserved.finditer(value):
-            message = f"{stray[0]!r} stands in the text, where it opens and closes nothing"
+        self._stray_delimiters(self._grammar.reserved, value, start, "text")
+
+    def _stray_delimiters(self, reserved: regex.Pattern[str] | None, value: str, start: int, where: str) -> None:
+        for stray in reserved.finditer(value) if reserved is not None else ():
+            message = f"{stray[0]!r} stands in the {where}, where it opens and closes nothing"
             self._error(IssueCode.STRAY_DELIMITER, start + stray.start(), start + stray.end(), message)
 
     def _reasoning_content(self, value: str, start: int, end: int, closed: bool) -> None:
@@ -250,24 +249,21 @@ class Walk:
         self._error(IssueCode.UNCLOSED_CALL, start, len(self._text), "the output ends inside a call")
 
     def _cut_opener(self, start: int) -> int:
-        """Where, at the end of the text, an opener of a call begins that the output does not finish."""
-        end = len(self._text)
-        if self._grammar.reserved is None:
-            return end
-        for stray in self._grammar.reserved.finditer(self._text, max(start, self._shift, end - _LONGEST_OPENER)):
-            if self._is_cut_opener(stray.start()):
-                layout = self._stripped(start, stray.start())[1]
-                return layout if self._is_cut_opener(layout) else stray.start()
-        return end
+        """Where, at the end of the text, an opener of a call begins that the output does not finish.
 
-    def _is_cut_opener(self, start: int) -> bool:
-        """Whether the text from `start` to the end is the beginning of a tool-call opener."""
-        return any(
-            watched.opens
-            and watched.field.role is Role.TOOL_CALLS
-            and watched.pattern.fullmatch(self._text, start, partial=True) is not None
+        One character of an opener is not taken for one: any text may end in it.
+        """
+        end = len(self._text)
+        begin = max(start, self._shift, end - _LONGEST_OPENER)
+        cuts = [
+            match.start()
             for watched in self._grammar.watched
-        )
+            if watched.opens
+            and watched.field.role is Role.TOOL_CALLS
+            and (match := watched.pattern.search(self._text, begin, partial=True)) is not None
+            and len(match[0].strip()) > 1
+        ]
+        return min(cuts, default=end)
 
     # -- the end of a region and of the turn --------------------------------------------------------------------
 

@@ -42,6 +42,7 @@ class TurnRules:
         end: The literal end-of-turn markers that the model writes.
         resumable: Those of `end` after which the same turn may legitimately go on (a message-based format).
         reserved: Delimiter literals that may not stand in text: one that does is a stray delimiter, not an answer.
+        reserved_in_reasoning: The same for reasoning, where most formats let a model write about its own delimiters.
         repeated_reasoning: Several blocks of reasoning in one turn are normal (a message-based format).
         prefill: What the generation prompt pre-writes of the turn when nothing else is known.
     """
@@ -49,6 +50,7 @@ class TurnRules:
     end: tuple[str, ...] = ()
     resumable: tuple[str, ...] = ()
     reserved: tuple[str, ...] = ()
+    reserved_in_reasoning: tuple[str, ...] = ()
     repeated_reasoning: bool = False
     prefill: str = ""
 

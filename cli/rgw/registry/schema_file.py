@@ -127,7 +127,7 @@ def _origin(value: Located) -> Origin:
 
 
 def _turn(value: Located) -> TurnRules:
-    keys = value.record(optional=("end", "resumable", "reserved", "repeated_reasoning", "prefill"))
+    keys = value.record(optional=("end", "resumable", "reserved", "reserved_in_reasoning", "repeated_reasoning", "prefill"))
     end = keys["end"].texts() if "end" in keys else ()
     for marker in keys["resumable"].items() if "resumable" in keys else ():
         if marker.text() not in end:
@@ -136,6 +136,7 @@ def _turn(value: Located) -> TurnRules:
         end=end,
         resumable=keys["resumable"].texts() if "resumable" in keys else (),
         reserved=keys["reserved"].texts() if "reserved" in keys else (),
+        reserved_in_reasoning=keys["reserved_in_reasoning"].texts() if "reserved_in_reasoning" in keys else (),
         repeated_reasoning="repeated_reasoning" in keys and keys["repeated_reasoning"].flag(),
         prefill=keys["prefill"].text() if "prefill" in keys else "",
     )

@@ -1,0 +1,122 @@
+"""Grow the packaged registry from a folder of chat templates: register those that a schema proves to read.
+
+The folder holds an `index.tsv` with the columns `file`, `sha256`, `family`, `kind`, `hub_confirmed`, `model_repo` and
+`all_models`, and the texts under `templates/`. Only verbatim templates whose bytes were confirmed against the hub are
+registered; no text is kept, only its hash, its line fingerprint and the repositories that serve it.
+
+    python scripts/register_templates.py ../shared/corpus --schema qwen3 --family qwen3 --family qwen2.5
+    python scripts/register_templates.py ../shared/corpus --without-schema "drops tool calls" --file x.jinja
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import fcntl
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from rgw.proof.proving import prove
+from rgw.registry.journal import replace_files
+from rgw.registry.loader import load_registry, packaged_registry_path
+from rgw.registry.yaml_writing import dump_yaml
+from rgw.templates.rendering import RenderPool
+from rgw.templates.similarity import line_fingerprint
+
+REPOSITORIES_KEPT = 12
+
+
+def main() -> int:
+    """Prove the chosen templates and register those that prove; the exit code is 1 when any does not."""
+    arguments = _arguments()
+    rows = list(_chosen(arguments))
+    registry = load_registry()
+    schema = registry.schema(arguments.schema) if arguments.schema else None
+    additions: list[tuple[dict[str, Any], str]] = []
+    unproved = 0
+    with RenderPool() as pool:
+        for row in rows:
+            text = (arguments.corpus / "templates" / row["file"]).read_bytes().decode()
+            if row["sha256"] in registry.templates and not arguments.again:
+                continue
+            if schema is not None:
+                proof = prove(text, schema, count=arguments.conversations, pool=pool)
+                print(f"{'proved' if proof.proved else 'NOT PROVED':10} {row['sha256'][:12]} {row['model_repo']}")
+                if not proof.proved:
+                    unproved += 1
+                    continue
+            additions.append((_entry(row, arguments), line_fingerprint(text)))
+    if additions and not arguments.dry_run:
+        _add(additions)
+    return int(unproved > 0)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", type=Path)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--schema")
+    what.add_argument("--without-schema", metavar="REASON")
+    parser.add_argument("--family", action="append", default=[], help="rows of this family")
+    parser.add_argument("--file", action="append", default=[], help="this row")
+    parser.add_argument("--conversations", type=int, default=200)
+    parser.add_argument("--again", action="store_true", help="also those that are registered already")
+    parser.add_argument("--dry-run", action="store_true")
+    return parser.parse_args()
+
+
+def _chosen(arguments: argparse.Namespace) -> Iterator[dict[str, str]]:
+    with (arguments.corpus / "index.tsv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
+            wanted = row["family"] in arguments.family or row["file"] in arguments.file
+            if wanted and row["hub_confirmed"] == "yes" and row["kind"] == "verbatim":
+                yield row
+
+
+def _entry(row: dict[str, str], arguments: argparse.Namespace) -> dict[str, Any]:
+    repositories = [name.strip() for name in row["all_models"].split(",") if name.strip()]
+    entry: dict[str, Any] = {
+        "sha256": row["sha256"],
+        "schema": arguments.schema,
+        "variant": row["model_repo"].rpartition("/")[2].lower(),
+        "family": row["family"],
+        "repos": repositories[:REPOSITORIES_KEPT],
+    }
+    if arguments.without_schema:
+        entry["reason"] = arguments.without_schema
+    return entry
+
+
+def _add(additions: list[tuple[dict[str, Any], str]]) -> None:
+    root = packaged_registry_path()
+    with _locked(root):
+        templates = yaml.safe_load((root / "templates.yaml").read_text(encoding="utf-8"))
+        fingerprints = yaml.safe_load((root / "fingerprints.yaml").read_text(encoding="utf-8"))
+        known = {entry["sha256"]: number for number, entry in enumerate(templates["templates"])}
+        for entry, fingerprint in additions:
+            if entry["sha256"] in known:
+                old = templates["templates"][known[entry["sha256"]]]
+                old["schema"] = entry["schema"]
+                old.pop("reason", None)
+                old.update({"reason": entry["reason"]} if "reason" in entry else {})
+            else:
+                templates["templates"].append(entry)
+            fingerprints["fingerprints"][entry["sha256"]] = fingerprint
+        files = {"templates.yaml": dump_yaml(templates), "fingerprints.yaml": dump_yaml(fingerprints)}
+        replace_files(root, files)
+
+
+@contextmanager
+def _locked(root: Path) -> Iterator[None]:
+    with (root / "templates.yaml").open() as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+if __name__ == "__main__":
+    sys.exit(main())
