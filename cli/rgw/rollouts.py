@@ -115,7 +115,7 @@ class Choice:
             raise UsageError("schema, template and model exclude each other", "name the one that is to read the output")
 
     def __bool__(self) -> bool:
-        return (self.schema or self.template or self.model) is not None
+        return any(choice is not None for choice in (self.schema, self.template, self.model))
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ def view(results: Sequence[Reading | NotRunnable]) -> Iterator[RenderableType]:
 
 def _row(result: Reading | NotRunnable) -> list[str | Text]:
     if isinstance(result, NotRunnable):
-        return [line("·", DIM), line(result.schema, DIM), "", "", "", line(str(result.error), DIM)]
+        return [line("·", DIM), line(result.schema, DIM), "", "", "", line(result.error.message, DIM)]
     parsed = result.parsed
     codes = ", ".join(dict.fromkeys(issue.code.value for issue in parsed.issues))
     if parsed.ill_formed:
