@@ -127,7 +127,9 @@ def _origin(value: Located) -> Origin:
 
 
 def _turn(value: Located) -> TurnRules:
-    keys = value.record(optional=("end", "resumable", "reserved", "reserved_in_reasoning", "repeated_reasoning", "prefill"))
+    keys = value.record(
+        optional=("end", "resumable", "reserved", "reserved_in_reasoning", "repeated_reasoning", "prefill")
+    )
     end = keys["end"].texts() if "end" in keys else ()
     for marker in keys["resumable"].items() if "resumable" in keys else ():
         if marker.text() not in end:
