@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import isfinite
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, ClassVar
 
@@ -39,7 +40,7 @@ class Reading:
         transformers: What the installed transformers alone makes of it; `None` where that was not asked for.
     """
 
-    id: Any
+    id: str | int
     output: str
     schema: str
     engine: str
@@ -76,7 +77,7 @@ class BadLine:
     """A line of a stream that could not be read at all; the lines around it are not affected."""
 
     line: int
-    id: Any
+    id: str | int
     error: RgwError
 
     def to_dict(self) -> dict[str, Any]:
@@ -140,7 +141,7 @@ class Reader:
     derenderer: Derenderer
     prefill: str | None = None
 
-    def read(self, output: str, request: Request, *, name: Any, compare: bool = False) -> Reading:
+    def read(self, output: str, request: Request, *, name: str | int, compare: bool = False) -> Reading:
         """Derender one output.
 
         Args:
@@ -221,7 +222,7 @@ class Readers:
         return Reader(Derenderer(schema, policy=self._policy, call_markers=markers), prefill)
 
 
-def compare_schemas(output: str, readers: Readers, request: Request, *, name: Any) -> list[Reading | NotRunnable]:
+def compare_schemas(output: str, readers: Readers, request: Request, *, name: str | int) -> list[Reading | NotRunnable]:
     """Read one output with every schema, those that read most of it first. A comparison: it identifies nothing."""
     results = [
         reader if isinstance(reader, NotRunnable) else reader.read(output, request, name=name)
@@ -251,9 +252,9 @@ def read_lines(path: str, readers: Readers, default: Request, *, compare: bool =
             record = _record(content)
             request = _request(record, default)
             reader = readers.reader(request.choice)
-            yield reader.read(record["output"], request, name=record.get("id", number), compare=compare)
+            yield reader.read(record["output"], request, name=_name(record, number), compare=compare)
         except RgwError as error:
-            yield BadLine(number, record.get("id", number), error)
+            yield BadLine(number, _name(record, number), error)
 
 
 def read_text(path: str) -> str:
@@ -325,6 +326,11 @@ def _record(content: bytes) -> Mapping[str, Any]:
     return {key: value for key, value in record.items() if value is not None}
 
 
+def _name(record: Mapping[str, Any], number: int) -> str | int:
+    name = record.get("id", number)
+    return name if isinstance(name, str | int) else number
+
+
 def _tools(value: Any) -> Tools:
     if not isinstance(value, list) or not all(isinstance(tool, dict) for tool in value):
         raise UsageError("the tools are no list of objects", "write them as apply_chat_template takes them")
@@ -334,6 +340,8 @@ def _tools(value: Any) -> Tools:
 def _request(record: Mapping[str, Any], default: Request) -> Request:
     if not isinstance(record.get("output"), str):
         raise UsageError("it has no 'output' string", "put the raw output there")
+    if not isinstance(record.get("id", ""), str | int):
+        raise UsageError("'id' is no string and no integer", "name the line by one, or leave it out")
     if not isinstance(record.get("prompt", ""), str):
         raise UsageError("'prompt' is no string", "put the decoded prompt there, or leave it out")
     names = {key: record[key] for key in ("schema", "template", "model") if key in record}
@@ -348,18 +356,23 @@ def _request(record: Mapping[str, Any], default: Request) -> Request:
 
 
 def _printable(alone: TransformersResult) -> TransformersResult:
-    """What transformers returned; nested past what can be printed, it counts as a failure."""
-    level: list[Any] = [alone.tool_uses]
-    for _ in range(DEEPEST_PRINTED):
-        level = [
-            child
-            for value in level
-            if isinstance(value, dict | list)
-            for child in (value.values() if isinstance(value, dict) else value)
-        ]
-    return (
-        replace(alone, tool_uses=[], error=f"its result nests deeper than {DEEPEST_PRINTED} levels") if level else alone
-    )
+    """What transformers returned, in values that JSON has; nested past what can be printed, it counts as a failure."""
+    try:
+        return replace(alone, tool_uses=_plain(alone.tool_uses, DEEPEST_PRINTED))
+    except RecursionError:
+        return replace(alone, tool_uses=[], error=f"its result nests deeper than {DEEPEST_PRINTED} levels")
+
+
+def _plain(value: Any, depth: int) -> Any:
+    if depth == 0:
+        raise RecursionError
+    if isinstance(value, dict):
+        return {str(key): _plain(item, depth - 1) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item, depth - 1) for item in value]
+    if value is None or isinstance(value, str | int) or (isinstance(value, float) and isfinite(value)):
+        return value
+    return str(value)
 
 
 def _rank(result: Reading | NotRunnable) -> tuple[Any, ...]:

@@ -124,7 +124,7 @@ def test_a_reader_that_has_gone_ends_the_command_quietly(arguments: list[str]) -
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("arguments", [["registry", "list"], ["registry", "list", "--json"], ["--version"]])
+@pytest.mark.parametrize("arguments", [["registry", "list"], ["registry", "list", "--json"], ["--version"], ["--help"]])
 def test_a_full_disk_is_one_line(arguments: list[str]) -> None:
     with Path("/dev/full").open("wb") as full:
         said = ended(start(*arguments, stdout=full), 3)

@@ -251,13 +251,13 @@ def test_a_stream_gives_one_result_a_line_in_order(rgw: Rgw, tmp_path: Path) -> 
         tmp_path / "stream",
         {"id": "first", "output": CLEAN},
         {"output": "two<|im_end|>"},
-        {"id": [3], "output": "three<|end|>", "model": str(EXAMPLES / "model")},
+        {"id": 33, "output": "three<|end|>", "model": str(EXAMPLES / "model")},
         {"output": "Why\n</think>\n\nSo<|im_end|>", "prompt": "<|im_start|>assistant\n<think>\n", "schema": "qwen3"},
         {"output": CLEAN, "tools": TOOLS},
     )
     outcome = rgw("parse", stream, "--jsonl", "--schema", "qwen3", *KIOSK)
     assert outcome.code == 0
-    assert [record["id"] for record in outcome.records] == ["first", 2, [3], 4, 5]
+    assert [record["id"] for record in outcome.records] == ["first", 2, 33, 4, 5]
     assert [record["schema"] for record in outcome.records] == ["qwen3", "qwen3", "kiosk", "qwen3", "qwen3"]
     assert [record["text"] for record in outcome.records] == ["So", "two", "three", "So", "So"]
     assert outcome.records[3]["reasoning"] == "Why"
@@ -283,19 +283,25 @@ def test_bad_lines_become_errors_in_place_and_lose_no_other(rgw: Rgw, tmp_path: 
                 b"[" * 100_000,
                 b'{"output": "x", "schema": 3}',
                 b'{"output": "x", "prompt": 3}',
+                b'{"id": [1], "output": "x"}',
+                b'{"id": NaN, "output": "x"}',
                 b'{"id": "z", "output": "last<|im_end|>"}',
             ]
         )
     )
     outcome = rgw("parse", stream, "--jsonl", "--schema", "qwen3")
     assert outcome.code == 2
-    assert [record["id"] for record in outcome.records] == ["a", 2, 4, "b", "c", 7, 8, 9, 10, 11, 12, 13, "z"]
-    assert [record.get("line") for record in outcome.records] == [None, *[2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13], None]
+    assert [record["id"] for record in outcome.records] == ["a", 2, 4, "b", "c", 7, 8, 9, 10, 11, 12, 13, 14, 15, "z"]
+    assert [record.get("line") for record in outcome.records] == [
+        None,
+        *[2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
+        None,
+    ]
     assert all(set(record) == {"id", "line", "error"} for record in outcome.records[1:-1])
     assert (outcome.records[0]["text"], outcome.records[-1]["text"]) == ("one", "last")
     told = outcome.err.splitlines()
     assert told[0].startswith("error: line 2: invalid JSON at column 1")
-    assert told[-1] == "hint: 2 read, 0 ill-formed, 11 bad lines"
+    assert told[-1] == "hint: 2 read, 0 ill-formed, 13 bad lines"
     assert len(told) == 11  # the first ten, then the count
 
 
@@ -338,6 +344,18 @@ def test_a_stream_is_compared_with_transformers_only_when_asked(rgw: Rgw, tmp_pa
     options = ["--jsonl", "--schema", "qwen3"]
     assert "transformers" not in rgw("parse", stream, *options).records[0]
     assert rgw("parse", stream, *options, "--compare").records[0]["transformers"]["agrees"] is True
+
+
+@pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity", "1e999", "1" * 5_000])
+def test_whatever_number_a_model_writes_the_document_is_json(constant: str, rgw: Rgw, tmp_path: Path) -> None:
+    call = f'<tool_call>\n{{"name": "go", "arguments": {{"to": {constant}}}}}\n</tool_call><|im_end|>'
+    outcome = rgw("parse", written(tmp_path / "sample", call), "--schema", "qwen3", "--json")
+    assert outcome.code == 1
+
+    def refuse(name: str) -> None:
+        raise AssertionError(name)
+
+    json.loads(outcome.out, parse_constant=refuse)
 
 
 @pytest.mark.parametrize("depth", [101, 300, 900, 940, 960, 980, 100_000])

@@ -151,7 +151,8 @@ def _stream(output: Output, readings: Iterator[Reading | BadLine]) -> int:
 
     worst = clean = ill_formed = bad = 0
     for reading in output.progress(readings, description="Reading"):
-        output.record(reading.to_dict()) if output.mode is not Mode.QUIET else None
+        if output.mode is not Mode.QUIET:
+            output.record(reading.to_dict())
         if isinstance(reading, BadLine):
             bad += 1
             worst = max(worst, reading.error.exit_code)
