@@ -555,7 +555,8 @@ VALUES = {
     "gpt_oss": "<|call|>",
     "llama3": "}<|eot_id|>",
 }
-TWO_CALLS = sorted(WHOLE_TURNS.keys() - {"llama3"})
+TAGGED = ("glm4_moe", "nemotron_3", "qwen3", "qwen3_5")
+"""Those whose thoughts and calls stand between tags."""
 
 
 def whole(name: str) -> str:
@@ -576,7 +577,7 @@ class TestRegisteredSchemas:
     def test_a_whole_turn(self, name: str) -> None:
         parsed = assert_tiled(REGISTERED[name], *WHOLE_TURNS[name])
         expected = [{"name": "run-code", "input": {"a": VALUES[name]}}]
-        if name in TWO_CALLS:
+        if name != "llama3":
             expected.append({"name": "f", "input": {}})
         assert parsed.tool_uses == expected
         for field, kind in ((parsed.reasoning, "reasoning"), (parsed.text, "text")):
@@ -617,25 +618,117 @@ class TestRegisteredSchemas:
         output = f"{opener}a{closer}{opener}c{closer}"
         assert [issue.code for issue in parse(REGISTERED[name], output).issues] == ["repeated_reasoning"]
 
-    @pytest.mark.parametrize("name", ["glm4_moe", "nemotron_3", "qwen3", "qwen3_5"])
+    @pytest.mark.parametrize("name", TAGGED)
     def test_text_after_the_calls_is_text(self, name: str) -> None:
         output = f"A\n{both_calls(name)}\n\nB\n{REGISTERED[name].turn.end[0]}"
+        behind = "\nB\n" if name == "nemotron_3" else "\n\nB\n"
         parsed = parse(REGISTERED[name], output)
-        assert (parsed.text, len(parsed.tool_uses), parsed.ill_formed) == ("A\n\nB\n", 2, False)
-        assert findings(output, parsed) == [("text_after_call", "warning", "\n\nB\n")]
+        assert (parsed.text, len(parsed.tool_uses), parsed.ill_formed) == (f"A{behind}", 2, False)
+        assert findings(output, parsed) == [("text_after_call", "warning", behind)]
 
-    @pytest.mark.parametrize("name", ["glm4_moe", "nemotron_3", "qwen3", "qwen3_5"])
+    @pytest.mark.parametrize("name", TAGGED)
+    def test_white_space_beside_the_calls_is_text_too(self, name: str) -> None:
+        parsed = parse(REGISTERED[name], f"\n\n \n{both_calls(name)}\n \n")
+        behind = " \n" if name == "nemotron_3" else "\n \n"
+        assert (parsed.text, len(parsed.tool_uses), parsed.issues) == (f"\n\n {behind}", 2, ())
+
+    @pytest.mark.parametrize("name", TAGGED)
     def test_text_between_calls_cannot_be_expressed_and_is_told(self, name: str) -> None:
         output = both_calls(name).replace("</tool_call>\n<tool_call>", "</tool_call>B<tool_call>")
         codes = [issue.code for issue in parse(REGISTERED[name], output).issues]
         assert codes == ["text_after_call", "unclaimed_text"]
 
-    @pytest.mark.parametrize("name", ["glm4_moe", "nemotron_3", "qwen3", "qwen3_5"])
-    def test_white_space_before_a_call_is_layout(self, name: str) -> None:
-        parsed = parse(REGISTERED[name], f"\n\n \n{both_calls(name)}")
+    @pytest.mark.parametrize("name", TAGGED)
+    def test_white_space_between_calls_is_layout_since_it_cannot_be_text(self, name: str) -> None:
+        output = both_calls(name).replace("</tool_call>\n<tool_call>", "</tool_call>\n\n \n<tool_call>")
+        parsed = parse(REGISTERED[name], output)
         assert (parsed.text, len(parsed.tool_uses), parsed.issues) == ("", 2, ())
 
-    @pytest.mark.parametrize("name", ["glm4_moe", "nemotron_3", "qwen3", "qwen3_5"])
+    @pytest.mark.parametrize("name", TAGGED)
+    def test_white_space_before_a_thought_is_layout_since_it_cannot_be_text(self, name: str) -> None:
+        assert_tiled(
+            REGISTERED[name],
+            ("layout", "\n \n"),
+            ("delimiter", "<think>"),
+            ("reasoning", "Hm."),
+            ("delimiter", "</think>"),
+            ("text", "Hi"),
+        )
+
+    @pytest.mark.parametrize("name", TAGGED)
+    def test_text_before_a_thought_cannot_be_expressed_and_is_told(self, name: str) -> None:
+        output = "Hi <think>Hm.</think>"
+        assert findings(output, parse(REGISTERED[name], output)) == [("unclaimed_text", "error", "<think>Hm.</think>")]
+
+    @pytest.mark.parametrize("name", TAGGED)
+    def test_a_cut_thought_behind_text_is_not_the_answer(self, name: str) -> None:
+        parsed = parse(REGISTERED[name], "Hi <think>Hm.")
+        assert findings("Hi <think>Hm.", parsed) == [("unclosed_reasoning", "error", "Hm.")]
+        assert (parsed.reasoning, parsed.text) == ("Hm.", "")
+
+    @pytest.mark.parametrize(
+        ("name", "cut"),
+        [
+            *((name, f"\n{cut}") for name in TAGGED for cut in ("<to", "<tool_call", "<tool_call>", "<tool_call>\n")),
+            ("qwen3", '\n<tool_call>{"name": "f", "arguments": {"a": "</tool_ca'),
+            ("qwen3_5", "\n\n<tool_call>\n<function=f>\n<parameter=a>\n1"),
+            ("nemotron_3", "\n<tool_call>\n<function=f>\n<parameter=a>\n1\n</parameter>\n</function>\n"),
+            ("glm4_moe", "\n<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>1"),
+            ("llama3", '{"na'),
+            ("llama3", '<|python_tag|>{"type": "function", "name'),
+            ("llama3", '{"name": "get_w'),
+            ("llama3", '{"name": "f", "param'),
+            ("llama3", '{"name": "f", "parameters": '),
+            ("llama3", '{"name": "f", "parameters": {"a": "}'),
+            ("llama3", '{"name": "f", "parameters": {"a": {}}'),
+        ],
+    )
+    def test_a_call_that_the_output_cuts_is_pointed_at(self, name: str, cut: str) -> None:
+        output = f"Hi{cut}"
+        parsed = parse(REGISTERED[name], output)
+        assert findings(output, parsed) == [("unclosed_call", "error", cut)]
+        assert (parsed.text, parsed.ill_formed) == (output, True)
+        kept = parse(REGISTERED[name], output, policy=Policy(cut_call=CutCall.KEEP_COMPLETE))
+        assert (kept.text, kept.tool_uses, kept.ill_formed) == ("Hi", [], False)
+
+    @pytest.mark.parametrize(
+        "cut",
+        [
+            "<|start|>assistant to=functions.f<|chan",
+            "<|start|>assistant<|channel|>commentary to=functions.f",
+            " to=functions.",
+        ],
+    )
+    def test_a_call_message_that_the_output_cuts_is_pointed_at(self, cut: str) -> None:
+        output = f"<|channel|>analysis<|message|>Hm.<|end|>{cut}"
+        parsed = parse(REGISTERED["gpt_oss"], output)
+        assert [(code, place.strip()) for code, _, place in findings(output, parsed)] == [
+            ("unclosed_call", cut.strip())
+        ]
+
+    def test_arguments_that_the_output_cuts_are_a_cut_call(self) -> None:
+        output = 'to=functions.f<|channel|>commentary json<|message|>{"a": "x'
+        assert findings(output, parse(REGISTERED["gpt_oss"], output)) == [("unclosed_call", "error", output)]
+
+    @pytest.mark.parametrize(
+        ("name", "text"),
+        [
+            ("qwen3", "a <"),
+            ("qwen3", "<tool> and <tool_calls>"),
+            ("llama3", "{"),
+            ("llama3", '{"name": "Ann", "age'),
+            ("llama3", '{"capital": "Paris"}'),
+        ],
+    )
+    def test_what_only_resembles_a_call_is_text(self, name: str, text: str) -> None:
+        parsed = parse(REGISTERED[name], text)
+        assert (parsed.text, parsed.issues) == (text, ())
+
+    def test_delimiters_that_a_format_reserves_may_not_stand_in_its_thoughts(self) -> None:
+        output = "<|channel|>analysis<|message|>Hm <|start|>assistant<|end|>"
+        assert findings(output, parse(REGISTERED["gpt_oss"], output)) == [("stray_delimiter", "error", "<|start|>")]
+
+    @pytest.mark.parametrize("name", TAGGED)
     def test_a_delimiter_that_closes_nothing_is_stray(self, name: str) -> None:
         assert findings("a</think>b", parse(REGISTERED[name], "a</think>b")) == [
             ("stray_delimiter", "error", "</think>")

@@ -65,6 +65,7 @@ class ResponseSchemaEngine:
         self._turn = schema.turn
         self._start_anchor = _start_anchor(schema)
         self._reserved = _any_of(schema.turn.reserved)
+        self._reserved_in_reasoning = _any_of(schema.turn.reserved_in_reasoning)
         self._final_marker = _any_of(schema.turn.end, r"(?=\s*\Z)")
         self._between_regions = re.compile(schema.layout.between_regions)
 
@@ -221,9 +222,11 @@ class _Walk:
         if start >= end:
             return
         self._reading.text.append((self.text[start:end], self._account.to_output(start)))
-        reserved = self._engine._reserved
+        self._stray_delimiters(self._engine._reserved, start, end, "text")
+
+    def _stray_delimiters(self, reserved: re.Pattern[str] | None, start: int, end: int, where: str) -> None:
         for stray in reserved.finditer(self.text, start, end) if reserved is not None else ():
-            message = f"{stray[0]!r} stands in the text, where it closes or opens nothing"
+            message = f"{stray[0]!r} stands in the {where}, where it opens and closes nothing"
             self._account.error(IssueCode.STRAY_DELIMITER, *stray.span(), message)
 
     def _reasoning(self, start: int, end: int) -> None:
@@ -237,7 +240,9 @@ class _Walk:
         if not is_closed:
             self._account.claim_delimiter(end, len(self.text))
         if not is_closed or end >= self._account.visible:
-            self._reading.reasoning.append(self.text[max(start, self._account.visible) : end])
+            visible = max(start, self._account.visible)
+            self._reading.reasoning.append(self.text[visible:end])
+            self._stray_delimiters(self._engine._reserved_in_reasoning, visible, end, "reasoning")
 
     def _end_of_cut_reasoning(self, start: int) -> int:
         """Where reasoning ends that nothing closes: at an end-of-turn marker that ends the text, or with the text."""
