@@ -62,9 +62,9 @@ def detect(
     )
     for result in results:
         if result["status"] == "error":
-            output.error(f"{result['ref']}: {result['message']}")
+            output.error(_told(result))
         elif result["status"] != "recognised" and output.mode is not Mode.HUMAN:
-            output.warning(f"{result['ref']}: {result['message']}")
+            output.warning(_told(result))
     raise typer.Exit(max(_EXIT_CODES[result["status"]] for result in results))
 
 
@@ -76,3 +76,8 @@ def _view(results: list[dict[str, Any]]) -> Iterator[RenderableType]:
 
 def _schema_name(result: dict[str, Any]) -> str:
     return result["schema"]["name"] if result["schema"] else "-"
+
+
+def _told(result: dict[str, Any]) -> str:
+    ref, message = result["ref"], result["message"]
+    return message if ref in message else f"{ref}: {message}"
