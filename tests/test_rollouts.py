@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from rgw.derender.policy import Policy
-from rgw.errors import RgwError, SourceError, UnrecognisedTemplateError, UsageError
+from rgw.errors import RegistryError, RgwError, SourceError, UnrecognisedTemplateError, UsageError
 from rgw.registry.layer import Layer, RegistryLayer
 from rgw.registry.loader import Registry, load_registry
 from rgw.registry.model import RegisteredTemplate
-from rgw.rollouts import BadLine, Choice, Readers, Reading, Request, compare_schemas, read_lines
+from rgw.rollouts import BadLine, Choice, NotRunnable, Readers, Reading, Request, compare_schemas, read_lines
 from rgw.templates.resolve import resolve
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -106,3 +107,39 @@ def test_a_stream_is_read_as_it_is_asked_for(readers: Readers, tmp_path: Path) -
 def test_a_stream_that_cannot_be_opened_is_an_error_of_its_own(readers: Readers, tmp_path: Path) -> None:
     with pytest.raises(RgwError, match="No such file"):
         list(read_lines(str(tmp_path / "missing"), readers, Request()))
+
+
+SLOW_SCHEMA = """\
+name: slow
+title: A format whose thought may end anywhere
+origin:
+  source: rgw
+dialects:
+  response_template:
+    start_anchor: <bot>
+    fields:
+      reasoning_content:
+        open_pattern: <t>(?=.*</t>)
+        close: </t>
+        content: text
+      content:
+        close: </bot>
+        content: text
+"""
+
+
+@pytest.fixture
+def slow_overlay(tmp_path: Path) -> Registry:
+    (tmp_path / "schemas").mkdir()
+    (tmp_path / "schemas" / "slow.yaml").write_text(SLOW_SCHEMA, encoding="utf-8")
+    return load_registry(tmp_path)
+
+
+def test_a_slow_schema_of_an_overlay_reads_nothing(slow_overlay: Registry) -> None:
+    with pytest.raises(RegistryError, match=re.escape(r"<t>(?=.*</t>)")):
+        Readers(slow_overlay, policy=Policy()).reader(Choice(schema="slow"))
+
+
+def test_a_slow_schema_of_an_overlay_is_left_out_of_a_comparison(slow_overlay: Registry) -> None:
+    results = compare_schemas("<bot>hi</bot>", Readers(slow_overlay, policy=Policy()), Request(), name="x")
+    assert [result.schema for result in results if isinstance(result, NotRunnable)] == ["slow"]

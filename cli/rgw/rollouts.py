@@ -216,8 +216,10 @@ class Readers:
 
     def _for_schema(self, name: str, *, prefill: str | None = None) -> Reader:
         from rgw.derender import Derenderer
+        from rgw.derender.vetting import vet_foreign
 
         schema = self._registry.schema(name)
+        vet_foreign(self._registry, name)
         markers = self._registry.call_markers
         return Reader(Derenderer(schema, policy=self._policy, call_markers=markers), prefill)
 

@@ -13,10 +13,9 @@ from typing import Any, Protocol
 
 from rgw.derender.derenderer import Derenderer, Tools, failed_turn
 from rgw.derender.policy import Policy
-from rgw.derender.vetting import vet
+from rgw.derender.vetting import vet_foreign
 from rgw.errors import UnrecognisedTemplateError
 from rgw.model import ParsedOutput, Segment, SegmentKind, ToolUse
-from rgw.registry.layer import Layer
 from rgw.registry.loader import Registry, load_registry
 from rgw.registry.model import RegisteredTemplate
 from rgw.templates.tokenizer import templates_of_tokenizer
@@ -90,8 +89,7 @@ class HfTemplateRenderer:
         registered = _registered(tokenizer, registry)
         if registered is not None and registered.schema is not None:
             schema = registry.schema(registered.schema)
-            if registry.layer_of(schema.name) is not Layer.PACKAGED:
-                vet(schema)
+            vet_foreign(registry, schema.name)
             self._derenderer = Derenderer(schema, policy=policy, call_markers=registry.call_markers)
 
     @property

@@ -11,7 +11,9 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from rgw.derender.growth import require_linear, schema_to_dict
+from rgw.derender.growth import Growth, check_growth, schema_to_dict
+from rgw.registry.layer import Layer
+from rgw.registry.loader import Registry
 from rgw.registry.model import Schema
 
 
@@ -22,13 +24,35 @@ def vet(schema: Schema) -> None:
         RegistryError: Reading grows faster than linearly; the message names the shape and the pattern.
         EngineError: The schema could not be run at all.
     """
+    known_growth(schema).require_linear(schema.name)
+
+
+def vet_foreign(registry: Registry, name: str) -> None:
+    """Vet the schema of this name unless it came with the package, whose schemas are measured before each release.
+
+    Raises:
+        RegistryError: Reading grows faster than linearly; the message names the shape and the pattern.
+        EngineError: The schema could not be run at all.
+    """
+    if registry.layer_of(name) is not Layer.PACKAGED:
+        vet(registry.schema(name))
+
+
+def known_growth(schema: Schema) -> Growth:
+    """How reading with a schema grows: measured, unless it has been found linear before.
+
+    Raises:
+        EngineError: The schema could not be run at all.
+    """
     remembered = _cache_directory() / schema_digest(schema)
     if remembered.exists():
-        return
-    require_linear(schema)
-    with suppress(OSError):
-        remembered.parent.mkdir(parents=True, exist_ok=True)
-        remembered.touch()
+        return Growth(linear=True)
+    growth = check_growth(schema)
+    if growth.linear:
+        with suppress(OSError):
+            remembered.parent.mkdir(parents=True, exist_ok=True)
+            remembered.touch()
+    return growth
 
 
 def schema_digest(schema: Schema) -> str:
