@@ -18,7 +18,7 @@ from typing import Any
 from jinja2.defaults import DEFAULT_NAMESPACE
 
 from rgw.proof.model import Call, Conversation, Role, Turn
-from rgw.templates.rendering import PLACEHOLDER_TOKENS, FailureKind, Rendered, RenderFailure, RenderPool, RenderRequest
+from rgw.templates.rendering import PLACEHOLDER_TOKENS, FailureKind, Rendered, Renderer, RenderFailure, RenderRequest
 
 PROBE_DATE = datetime(2024, 7, 26, tzinfo=UTC)
 """The date of every render of a proof: what a template writes must not depend on when it is asked."""
@@ -155,7 +155,10 @@ def _without_parallel_calls(turns: Sequence[Turn]) -> Iterator[Turn]:
 
 
 class ShapeError(Exception):
-    """No form of the probe conversation renders; the message is the template's own, in one untrusted line."""
+    """The template cannot be put to the proof: no form of the simplest conversation renders, or a limit is exceeded.
+
+    The message is the renderer's, in one untrusted line.
+    """
 
     def __init__(self, failure: RenderFailure) -> None:
         super().__init__(failure.message)
@@ -197,7 +200,7 @@ _ANSWERING = Turn(Role.ASSISTANT, _TEXT, _THOUGHT)
 _RESULT_TURN = Turn(Role.TOOL, _RESULT, answers=_NAME)
 
 
-def discover(pool: RenderPool, template: str) -> Shape:
+def discover(pool: Renderer, template: str) -> Shape:
     """Find the shape of a template.
 
     Raises:
@@ -219,7 +222,7 @@ def discover(pool: RenderPool, template: str) -> Shape:
 class _Probes:
     """Renders probe conversations with one template and looks for their marks."""
 
-    def __init__(self, pool: RenderPool, template: str) -> None:
+    def __init__(self, pool: Renderer, template: str) -> None:
         self._pool = pool
         self._template = template
 

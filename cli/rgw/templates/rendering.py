@@ -21,7 +21,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from rgw.errors import EngineError
 
@@ -114,6 +114,13 @@ class RenderFailure:
     message: str
 
 
+class Renderer(Protocol):
+    """What renders conversations with a template."""
+
+    def render(self, template: str, requests: Sequence[RenderRequest], /) -> list[Rendered | RenderFailure]:
+        """The answers, in the order of the requests."""
+
+
 class RenderPool:
     """A set of workers that render chat templates within limits; safe to use from several threads.
 
@@ -158,7 +165,7 @@ class RenderPool:
             worker.stop()
 
     def render(self, template: str, requests: Sequence[RenderRequest]) -> list[Rendered | RenderFailure]:
-        """Render every request with `template`; the answers are in the order of the requests.
+        """Render every request with `template`; the answers are in the order of the requests, equal ones rendered once.
 
         A template that does not compile or exceeds a limit has failed for good: the requests that follow the one that
         showed it get the same failure without being tried. Only a template that raises an error of its own gets to
@@ -182,9 +189,13 @@ class RenderPool:
         self, worker: _Worker, template: str, requests: Sequence[RenderRequest]
     ) -> list[Rendered | RenderFailure]:
         answers: list[Rendered | RenderFailure] = []
+        answered: dict[bytes | RenderFailure, Rendered | RenderFailure] = {}
         deadline = time.monotonic() + self.limits.call_seconds
         for request in requests:
-            answer = worker.render(template, _encode(request, self.variables))
+            encoded = _encode(request, self.variables)
+            if encoded not in answered:
+                answered[encoded] = worker.render(template, encoded)
+            answer = answered[encoded]
             answers.append(answer)
             if isinstance(answer, Rendered) or answer.kind is FailureKind.TEMPLATE_ERROR:
                 if time.monotonic() < deadline:
