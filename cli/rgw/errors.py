@@ -5,6 +5,8 @@ Nothing else in the package raises for a foreseeable reason. The command line tu
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 
 class RgwError(Exception):
     """A foreseeable failure.
@@ -31,8 +33,27 @@ class UsageError(RgwError):
     exit_code = 2
 
 
+class Obstacle(StrEnum):
+    """What keeps a source from being read."""
+
+    MISSING = "missing"
+    GATED = "gated"
+    UNREACHABLE = "unreachable"
+    UNUSABLE = "unusable"
+
+
 class SourceError(RgwError):
-    """A file, directory or hub repository could not be read."""
+    """A file, directory or hub repository could not be read.
+
+    Args:
+        message: What happened and where, in one line.
+        fix: What the reader can do next, in one line.
+        obstacle: What kept it from being read; by default what is there is not what it should be.
+    """
+
+    def __init__(self, message: str, fix: str = "", obstacle: Obstacle = Obstacle.UNUSABLE) -> None:
+        super().__init__(message, fix)
+        self.obstacle = obstacle
 
 
 class RegistryError(RgwError):

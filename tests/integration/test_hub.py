@@ -20,7 +20,7 @@ from rgw.errors import SourceError
 from rgw.templates import hub as hub_module
 from rgw.templates.concurrency import THREAD_NAME
 from rgw.templates.model import ResolvedTemplates, UnresolvedTemplates
-from rgw.templates.resolve import resolve, resolve_many
+from rgw.templates.resolve import resolve, resolve_many, resolve_places
 
 pytestmark = pytest.mark.both_engines
 
@@ -143,7 +143,9 @@ def test_a_file_in_the_store_of_large_files_is_followed(hub: LoopbackHub) -> Non
 def test_a_renamed_repository_is_followed(hub: LoopbackHub) -> None:
     commit = hub.commit("owner/old", FILES)
     hub.rename("owner/old", "owner/new")
-    assert resolve("owner/old").revision == commit
+    resolved = resolve("owner/old")
+    assert (resolved.revision, resolved.renamed_to) == (commit, "owner/new")
+    assert resolve("owner/new").renamed_to is None
 
 
 def test_a_template_over_the_limit_is_not_fetched(hub: LoopbackHub) -> None:
@@ -439,3 +441,34 @@ def test_an_interrupt_does_not_wait_for_the_hub(hub: LoopbackHub, tmp_path: Path
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=10)
     assert errors.strip().endswith("KeyboardInterrupt")
+
+
+def test_many_repositories_are_read_each_at_its_own_revision(hub: LoopbackHub) -> None:
+    old = hub.commit("owner/model", {"chat_template.jinja": "old"})
+    hub.commit("owner/model", {"chat_template.jinja": "new"})
+    hub.commit("owner/other", {"chat_template.jinja": "other"})
+    places = [("owner/model", None), ("owner/model", old), ("owner/other", None), ("owner/model", None)]
+    results = resolve_places(places)
+    assert list(results) == places[:3]
+    assert [texts(result)["default"] for result in results.values() if isinstance(result, ResolvedTemplates)] == [
+        "new",
+        "old",
+        "other",
+    ]
+
+
+def test_what_keeps_a_repository_from_being_read_is_told_apart(hub: LoopbackHub) -> None:
+    hub.commit("owner/gated", FILES, gated=True)
+    hub.commit("owner/model", FILES)
+    hub.commit("owner/other", {"README.md": "a data set"})
+    hub.commit("owner/slow", FILES)
+    hub.inject(Fault(FaultKind.STATUS, "owner/slow", status=429))
+    places = [("owner/gated", None), ("owner/missing", None), ("owner/model", "v9"), ("owner/slow", None)]
+    results = resolve_places([*places, ("owner/other", None)])
+    assert [result.obstacle.value for result in results.values() if isinstance(result, UnresolvedTemplates)] == [
+        "gated",
+        "missing",
+        "missing",
+        "unreachable",
+        "unusable",
+    ]

@@ -7,7 +7,7 @@ nothing of templates.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
@@ -16,6 +16,7 @@ from typing import TypeVar
 
 THREAD_NAME = "rgw-templates"
 
+Item = TypeVar("Item", bound=Hashable)
 Result = TypeVar("Result")
 
 
@@ -30,10 +31,10 @@ def within(seconds: float, call: Callable[[], Result]) -> Result:
     return future.result(timeout=seconds)
 
 
-def map_concurrently(function: Callable[[str], Result], items: Iterable[str], *, workers: int) -> dict[str, Result]:
+def map_concurrently(function: Callable[[Item], Result], items: Iterable[Item], *, workers: int) -> dict[Item, Result]:
     """Apply a function to every item in a few threads; the first exception in the order of the items is raised."""
-    futures: dict[str, Future[Result]] = {item: Future() for item in items}
-    waiting: SimpleQueue[str] = SimpleQueue()
+    futures: dict[Item, Future[Result]] = {item: Future() for item in items}
+    waiting: SimpleQueue[Item] = SimpleQueue()
     for item in futures:
         waiting.put(item)
 

@@ -10,8 +10,9 @@ import logging
 import re
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -53,18 +54,19 @@ def resolve_repository(ref: str, *, revision: str | None = None) -> ResolvedTemp
         raise explain(error, ref, revision) from error
 
 
-def resolve_repositories(
-    refs: Sequence[str], *, revision: str | None = None
-) -> dict[str, ResolvedTemplates | UnresolvedTemplates]:
-    """Read many repositories concurrently; one that fails is a result like the others."""
+def resolve_revisions(
+    places: Iterable[tuple[str, str | None]],
+) -> dict[tuple[str, str | None], ResolvedTemplates | UnresolvedTemplates]:
+    """Read many repositories concurrently, each at its own revision; one that fails is a result like the others."""
 
-    def resolve(ref: str) -> ResolvedTemplates | UnresolvedTemplates:
+    def resolve(place: tuple[str, str | None]) -> ResolvedTemplates | UnresolvedTemplates:
+        ref, revision = place
         try:
             return resolve_repository(ref, revision=revision)
         except SourceError as error:
-            return UnresolvedTemplates(ref, error.message, error.fix)
+            return UnresolvedTemplates(ref, error.message, error.fix, error.obstacle)
 
-    return map_concurrently(resolve, refs, workers=CONCURRENT_REPOSITORIES)
+    return map_concurrently(resolve, places, workers=CONCURRENT_REPOSITORIES)
 
 
 def _resolve(ref: str, revision: str | None) -> ResolvedTemplates:
@@ -75,27 +77,28 @@ def _resolve(ref: str, revision: str | None) -> ResolvedTemplates:
 
 
 def _resolve_from_hub(ref: str, revision: str | None) -> ResolvedTemplates:
-    commit, sizes = _list_repository(ref, revision)
+    commit, name_now, sizes = _list_repository(ref, revision)
+    renamed_to = name_now if name_now != ref else None
     local.require_tokenizer_files({name.partition("/")[0] for name in sizes}, ref)
     wanted = [name for name in sizes if name in local.SOURCE_FILES or _ADDITIONAL_TEMPLATE.fullmatch(name)]
     if not wanted:
-        return ResolvedTemplates(ref, commit)
+        return ResolvedTemplates(ref, commit, renamed_to=renamed_to)
     for name in wanted:
         _require_small(f"{ref}/{name}", name, sizes[name])
     paths = [_ask(partial(hf_hub_download, ref, name, revision=commit), ref, revision) for name in wanted]
     snapshot = _snapshot_of(Path(paths[0]), commit)
     _remember_revision(snapshot, revision or constants.DEFAULT_REVISION, commit)
-    return local.read_directory(snapshot, ref, revision=commit)
+    return replace(local.read_directory(snapshot, ref, revision=commit), renamed_to=renamed_to)
 
 
-def _list_repository(ref: str, revision: str | None) -> tuple[str, dict[str, int | None]]:
-    """The commit that the revision stands for now, and the size of every file."""
+def _list_repository(ref: str, revision: str | None) -> tuple[str, str, dict[str, int | None]]:
+    """The commit that the revision stands for now, what the repository is called now, and the size of every file."""
     timeout = constants.HF_HUB_ETAG_TIMEOUT
     request = partial(HfApi().model_info, ref, revision=revision, files_metadata=True, timeout=timeout)
     info = _ask(request, ref, revision)
     if info.siblings is None or not _COMMIT.fullmatch(info.sha or ""):
         raise explain(ValueError(), ref, revision)
-    return str(info.sha), {sibling.rfilename: sibling.size for sibling in info.siblings}
+    return str(info.sha), info.id, {sibling.rfilename: sibling.size for sibling in info.siblings}
 
 
 def _require_small(where: str, name: str, size: int | None) -> None:

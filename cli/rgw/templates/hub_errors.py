@@ -17,7 +17,7 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
-from rgw.errors import SourceError
+from rgw.errors import Obstacle, SourceError
 
 HTTP_ERROR: type[Exception] = HfHubHTTPError.__bases__[0]
 """The base of what the client's HTTP library raises, whichever library that is."""
@@ -27,26 +27,46 @@ _TRY_LATER = f"try again later; {_USE_CACHE}"
 _LOG_IN = "log in with `hf auth login` or set HF_TOKEN"
 
 _STATUSES = {
-    401: ("{hub} refuses the token for {ref} (401)", "renew it with `hf auth login` or HF_TOKEN"),
-    403: ("{hub} forbids access to {ref} (403)", "use a token that may read it"),
-    429: ("{hub} limits the rate of requests (429)", f"{_LOG_IN}, or {_TRY_LATER}"),
+    401: (Obstacle.GATED, "{hub} refuses the token for {ref} (401)", "renew it with `hf auth login` or HF_TOKEN"),
+    403: (Obstacle.GATED, "{hub} forbids access to {ref} (403)", "use a token that may read it"),
+    429: (Obstacle.UNREACHABLE, "{hub} limits the rate of requests (429)", f"{_LOG_IN}, or {_TRY_LATER}"),
 }
-_EXCEPTIONS: tuple[tuple[type[Exception], str, str], ...] = (
-    (GatedRepoError, "{ref} is gated", f"accept its terms at {{hub}}/{{ref}}, then {_LOG_IN}"),
-    (DisabledRepoError, "{ref} has been disabled on the hub", "name another repository"),
+_NO_HUB = (Obstacle.UNREACHABLE, "{hub} does not answer like a hub", "check HF_ENDPOINT and the proxy settings")
+_EXCEPTIONS: tuple[tuple[type[Exception], tuple[Obstacle, str, str]], ...] = (
+    (GatedRepoError, (Obstacle.GATED, "{ref} is gated", f"accept its terms at {{hub}}/{{ref}}, then {_LOG_IN}")),
+    (DisabledRepoError, (Obstacle.MISSING, "{ref} has been disabled on the hub", "name another repository")),
     (
         RepositoryNotFoundError,
-        "{ref} is neither a path here nor a repository that {hub} shows",
-        f"check the spelling; if it is private, {_LOG_IN}",
+        (
+            Obstacle.MISSING,
+            "{ref} is neither a path here nor a repository that {hub} shows",
+            f"check the spelling; if it is private, {_LOG_IN}",
+        ),
     ),
-    (RevisionNotFoundError, "{ref} has no revision {revision!r}", "name a branch, a tag or a full commit"),
-    (HFValidationError, "{ref!r} is neither a path here nor a hub id", "write OWNER/NAME, or a path that exists"),
-    (HfHubHTTPError, "{hub} answers {status} for {ref}", _TRY_LATER),
-    (FileMetadataError, "{hub} does not answer like a hub", "check HF_ENDPOINT and the proxy settings"),
-    (TimeoutError, "{hub} is too slow to answer for {ref}", _TRY_LATER),
-    (HTTP_ERROR, "{hub} cannot be reached for {ref}", f"check the network and HF_ENDPOINT; {_USE_CACHE}"),
-    (OSError, "{ref} cannot be fetched into {cache}: {reason}", "check the disk and the network, then try again"),
-    (Exception, "{hub} does not answer like a hub", "check HF_ENDPOINT and the proxy settings"),
+    (
+        RevisionNotFoundError,
+        (Obstacle.MISSING, "{ref} has no revision {revision!r}", "name a branch, a tag or a full commit"),
+    ),
+    (
+        HFValidationError,
+        (Obstacle.UNUSABLE, "{ref!r} is neither a path here nor a hub id", "write OWNER/NAME, or a path that exists"),
+    ),
+    (HfHubHTTPError, (Obstacle.UNREACHABLE, "{hub} answers {status} for {ref}", _TRY_LATER)),
+    (FileMetadataError, _NO_HUB),
+    (TimeoutError, (Obstacle.UNREACHABLE, "{hub} is too slow to answer for {ref}", _TRY_LATER)),
+    (
+        HTTP_ERROR,
+        (Obstacle.UNREACHABLE, "{hub} cannot be reached for {ref}", f"check the network and HF_ENDPOINT; {_USE_CACHE}"),
+    ),
+    (
+        OSError,
+        (
+            Obstacle.UNREACHABLE,
+            "{ref} cannot be fetched into {cache}: {reason}",
+            "check the disk and the network, then try again",
+        ),
+    ),
+    (Exception, _NO_HUB),
 )
 
 
@@ -54,7 +74,7 @@ def explain(error: Exception, ref: str, revision: str | None) -> SourceError:
     """What a failure of the client means for a repository."""
     error = _root(error)
     status = status_of(error)
-    message, fix = _find(error, status)
+    obstacle, message, fix = _find(error, status)
     facts = {
         "ref": ref,
         "revision": revision,
@@ -63,14 +83,16 @@ def explain(error: Exception, ref: str, revision: str | None) -> SourceError:
         "status": status,
         "reason": str(error).strip().partition("\n")[0],
     }
-    return SourceError(message.format_map(facts), fix.format_map(facts))
+    return SourceError(message.format_map(facts), fix.format_map(facts), obstacle)
 
 
 def not_cached(ref: str, revision: str | None) -> SourceError:
     """The failure of offline mode."""
     what = ref if revision is None else f"{ref} at {revision!r}"
     return SourceError(
-        f"{what} is not in the cache, and HF_HUB_OFFLINE forbids asking the hub", "run once without HF_HUB_OFFLINE"
+        f"{what} is not in the cache, and HF_HUB_OFFLINE forbids asking the hub",
+        "run once without HF_HUB_OFFLINE",
+        Obstacle.UNREACHABLE,
     )
 
 
@@ -91,8 +113,8 @@ def _root(error: Exception) -> Exception:
     return error
 
 
-def _find(error: Exception, status: int | None) -> tuple[str, str]:
+def _find(error: Exception, status: int | None) -> tuple[Obstacle, str, str]:
     if type(error) is HfHubHTTPError and status in _STATUSES:
         return _STATUSES[status]
     known = TimeoutError() if is_timeout(error) else error
-    return next((message, fix) for kind, message, fix in _EXCEPTIONS if isinstance(known, kind))
+    return next(meaning for kind, meaning in _EXCEPTIONS if isinstance(known, kind))

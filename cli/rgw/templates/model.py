@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rgw.errors import Obstacle
+
 PROCESSOR_SOURCES = ("processor_config.json", "chat_template.json")
 """The files whose templates only a processor reads, in the order in which it prefers them."""
 
@@ -43,12 +45,14 @@ class ResolvedTemplates:
         revision: The full commit hash of the hub repository; `None` for anything local.
         templates: The tokenizer's templates, then those that only a processor reads.
         native_response_template: The `response_template` that the tokenizer's configuration itself carries.
+        renamed_to: What the hub calls the repository now, where that is not `ref`.
     """
 
     ref: str
     revision: str | None = None
     templates: tuple[ChatTemplate, ...] = ()
     native_response_template: Mapping[str, Any] | None = None
+    renamed_to: str | None = None
 
     @property
     def effective(self) -> ChatTemplate | None:
@@ -63,3 +67,4 @@ class UnresolvedTemplates:
     ref: str
     message: str
     fix: str = ""
+    obstacle: Obstacle = Obstacle.UNUSABLE

@@ -6,10 +6,10 @@ huggingface_hub is only imported for a hub id, never for a path.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from rgw.errors import SourceError, UsageError
+from rgw.errors import Obstacle, SourceError, UsageError
 from rgw.templates import local
 from rgw.templates.model import ResolvedTemplates, UnresolvedTemplates
 
@@ -47,14 +47,22 @@ def resolve_many(refs: Sequence[str], *, revision: str | None = None) -> list[Re
     if revision is not None:
         for ref in filter(is_local, refs):
             raise _no_revision(ref)
-    unique = dict.fromkeys(refs)
-    results = {ref: _resolve_or_report(ref) for ref in unique if is_local(ref)}
-    repositories = [ref for ref in unique if ref not in results]
-    if repositories:
-        from rgw.templates.hub import resolve_repositories
+    results = resolve_places((ref, revision) for ref in refs)
+    return [results[ref, revision] for ref in refs]
 
-        results |= resolve_repositories(repositories, revision=revision)
-    return [results[ref] for ref in refs]
+
+def resolve_places(
+    places: Iterable[tuple[str, str | None]],
+) -> dict[tuple[str, str | None], ResolvedTemplates | UnresolvedTemplates]:
+    """Read many REFs, each at a revision of its own, hub repositories concurrently; local ones have no revision."""
+    unique = dict.fromkeys(places)
+    results = {(ref, revision): _resolve_or_report(ref) for ref, revision in unique if is_local(ref)}
+    repositories = [place for place in unique if place not in results]
+    if repositories:
+        from rgw.templates.hub import resolve_revisions
+
+        results |= resolve_revisions(repositories)
+    return results
 
 
 def is_local(ref: str) -> bool:
@@ -66,7 +74,7 @@ def _resolve_or_report(ref: str) -> ResolvedTemplates | UnresolvedTemplates:
     try:
         return _resolve_local(ref)
     except SourceError as error:
-        return UnresolvedTemplates(ref, error.message, error.fix)
+        return UnresolvedTemplates(ref, error.message, error.fix, error.obstacle)
 
 
 def _no_revision(ref: str) -> UsageError:
@@ -78,7 +86,9 @@ def _resolve_local(ref: str) -> ResolvedTemplates:
         return local.read_standard_input()
     if not _exists(ref):
         raise SourceError(
-            f"{ref}: no such file or directory", "name a path that exists, or a hub id such as OWNER/NAME"
+            f"{ref}: no such file or directory",
+            "name a path that exists, or a hub id such as OWNER/NAME",
+            Obstacle.MISSING,
         )
     path = Path(ref)
     return local.read_directory(path, ref) if path.is_dir() else local.read_file(path, ref)
