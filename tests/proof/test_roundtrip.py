@@ -62,6 +62,33 @@ def test_what_the_prompt_writes_of_the_turn_is_not_in_the_output(pool: RenderPoo
     assert thinking.output == "hm</think>yes[end]"
 
 
+def test_a_turn_that_the_template_does_not_end_is_ended_as_the_model_would(pool: RenderPool) -> None:
+    template = TEMPLATE.replace('"[end]"', '""').replace("[end]", "")
+    (turn,) = cut(pool, template, conversation("yes"))
+    assert isinstance(turn, CutTurn)
+    assert (turn.head, turn.output) == ("[user]hi[assistant]", "yes[end]")
+
+
+def test_two_markers_are_not_cut_where_their_common_beginning_ends(pool: RenderPool) -> None:
+    template = TEMPLATE.replace("-%}[assistant]{%-", "-%}[assistant]{{ '<thought>' }}{%-")
+    (turn,) = cut(pool, template, conversation("", "hm"))
+    assert isinstance(turn, CutTurn)
+    assert (turn.head, turn.output) == ("[user]hi[end][assistant]", "<think>hm</think>[end]")
+
+
+def test_a_thought_of_white_space_that_is_stripped_and_still_framed_is_the_templates_doing(pool: RenderPool) -> None:
+    template = TEMPLATE.replace("message.reasoning_content +", "message.reasoning_content | trim +")
+    trip = travel(pool, conversation("yes", " "), template=template)
+    assert trip.turn.output == "<think></think>yes[end]"
+    assert (trip.outcome, trip.notes) == (Outcome.TEMPLATE_LOSSY, ("reasoning: outer white space",))
+
+
+def test_a_thought_of_white_space_that_the_schema_strips_is_misread(pool: RenderPool) -> None:
+    fields = {**FIELDS, "reasoning_content": {"open": "<think>", "close": "</think>", "content": "text"}}
+    trip = travel(pool, conversation("yes", " "), fields=fields)
+    assert (trip.outcome, trip.notes) == (Outcome.SILENT, ("reasoning: outer white space",))
+
+
 def test_a_turn_that_does_not_repeat_a_closed_prefill_still_continues_it(pool: RenderPool) -> None:
     template = TEMPLATE.replace("-%}[assistant]{%-", "-%}[assistant]<think></think>{%-")
     (without,) = cut(pool, template, conversation("yes"))

@@ -13,8 +13,8 @@ from random import Random
 
 from rgw.derender import Derenderer
 from rgw.model import SegmentKind
-from rgw.proof.model import same_turn, turn_of
-from rgw.proof.roundtrip import Outcome, Trip, error_codes
+from rgw.proof.model import Conversation, same_turn, turn_of
+from rgw.proof.roundtrip import Outcome, Trip, error_codes, with_blank_parts
 from rgw.proof.turns import Studio
 
 
@@ -24,13 +24,16 @@ def mutations(
     """Damage turns that were read well, once each for every kind of damage, and judge what is read."""
     damaged = [_parse(derenderer, trip, output) for trip in trips for output in _damaged(trip, delimiters, random)]
     suspects = [trip for trip in damaged if trip.outcome is Outcome.SILENT]
-    written = studio.write(
-        [(trip.turn.conversation.with_last(turn_of(trip.parsed)), trip.turn.variables) for trip in suspects]
-    )
+    written = studio.write([(_as_read(trip), trip.turn.variables) for trip in suspects])
     endings = (*derenderer.schema.turn.end, *_endings(trips))
     verdicts = iter([_verdict(derenderer, trip, text, endings) for trip, text in zip(suspects, written, strict=True)])
     judged = [next(verdicts) if trip.outcome is Outcome.SILENT else trip for trip in damaged]
     return [trip for trip in judged if trip is not None]
+
+
+def _as_read(trip: Trip) -> Conversation:
+    conversation = trip.turn.conversation
+    return conversation.with_last(with_blank_parts(conversation.last, turn_of(trip.parsed)))
 
 
 def _damaged(trip: Trip, delimiters: Sequence[str], random: Random) -> Iterator[str]:

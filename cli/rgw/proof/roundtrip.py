@@ -117,14 +117,15 @@ def _misread(
     notes: list[tuple[str, ...]] = [() for _ in differing]
     for (number, turn, variant), text in zip(variants, written, strict=True):
         if text != turn.head + turn.output:
-            is_whole = same_turn(variant, turn_of(differing[number][1]))
-            if not is_whole or not notes[number]:
+            whole = with_blank_parts(turn.conversation.last, turn_of(differing[number][1]))
+            if not notes[number] or not same_turn(variant, whole):
                 notes[number] += differences(turn.conversation.last, variant)
     return notes
 
 
 def _variants(meant: Turn, back: Turn) -> Iterator[Turn]:
     """What was meant with one part at a time as it came back, and what came back as a whole."""
+    back = with_blank_parts(meant, back)
     if not _moved(meant, back):
         if meant.text != back.text:
             yield replace(meant, text=back.text)
@@ -139,14 +140,28 @@ def _lookalikes(meant: Turn, back: Turn) -> Iterator[Turn]:
     """What was meant without the calls that went missing, and what came back as a whole."""
     if len(back.calls) < len(meant.calls):
         yield replace(meant, calls=back.calls)
-    yield back
+    yield with_blank_parts(meant, back)
+
+
+def with_blank_parts(meant: Turn, back: Turn) -> Turn:
+    """What came back, with other white space in a part that was meant to be white space and came back empty.
+
+    A derendered turn does not say whether an empty part is there. A template that strips it and still writes that it
+    is there does not carry it, when it writes the same for other white space.
+    """
+
+    def part(one: str, other: str) -> str:
+        return one * 2 if one.isspace() and not other else other
+
+    return replace(back, text=part(meant.text, back.text), reasoning=part(meant.reasoning, back.reasoning))
 
 
 def _moved(meant: Turn, back: Turn) -> str:
     """How the only words of a turn came back in another place, as some templates write them; empty: not so."""
-    if meant.text and not meant.reasoning and not back.text and meant.text.strip() == back.reasoning.strip():
+    text, thought = meant.text.strip(), meant.reasoning.strip()
+    if text and not meant.reasoning and not back.text and text == back.reasoning.strip():
         return "text: written as reasoning"
-    if meant.reasoning and not meant.text and not back.reasoning and meant.reasoning.strip() == back.text.strip():
+    if thought and not meant.text and not back.reasoning and thought == back.text.strip():
         return "reasoning: written as text"
     return ""
 

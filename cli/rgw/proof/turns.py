@@ -6,6 +6,7 @@ The cut is made against the generation prompt of the same conversation, with wha
 from __future__ import annotations
 
 import os.path
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from rgw.derender import Derenderer
 from rgw.model import IssueCode
 from rgw.proof.model import Call, Conversation, Role, Turn
 from rgw.proof.shapes import PROBE_DATE, Shape
-from rgw.templates.rendering import Rendered, RenderFailure, RenderPool, RenderRequest
+from rgw.templates.rendering import Rendered, Renderer, RenderFailure, RenderRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,10 @@ _PROBES = (
 )
 
 
+_BEGUN_MARKER = re.compile(r"<[^<>\s]*\Z")
+"""Two different markers are not cut where their common beginning ends."""
+
+
 class Studio:
     """Renders conversations with one template, in its shape, and cuts their last turns out.
 
@@ -62,11 +67,14 @@ class Studio:
         shape: What the template wants.
         derenderer: Only asked whether what a prompt pre-writes leaves reasoning open.
         tokens: The special tokens, where the schema knows better than the pool.
+
+    Some templates write no end of the turn: what begins the next turn ends it. Their turns are completed with the
+    schema's own marker, as the model would write it.
     """
 
     def __init__(
         self,
-        pool: RenderPool,
+        pool: Renderer,
         template: str,
         shape: Shape,
         derenderer: Derenderer,
@@ -79,6 +87,7 @@ class Studio:
         self._tokens = tokens or {}
         self._prefills = [self._prefill(variables) for variables in shape.states]
         self._is_closed = [_leaves_nothing_open(derenderer, prefill) for prefill in self._prefills]
+        self._end = self._unwritten_end(derenderer.schema.turn.end)
 
     def turns(self, conversations: Sequence[Conversation]) -> Iterator[CutTurn | NoTurn]:
         """The last turn of each conversation in each state of the template."""
@@ -97,7 +106,7 @@ class Studio:
         """Whole conversations as text; `None` where the template refuses."""
         requests = [self._request(conversation, variables, prompt=False) for conversation, variables in conversations]
         return [
-            answer.text if isinstance(answer, Rendered) else None
+            answer.text + self._end if isinstance(answer, Rendered) else None
             for answer in self._pool.render(self._template, requests)
         ]
 
@@ -110,10 +119,11 @@ class Studio:
         assert isinstance(prompted, Rendered)
         assert isinstance(full, Rendered)
         variables = self.shape.states[state]
-        if full.text.startswith(prompted.text):
-            output = full.text.removeprefix(prompted.text)
+        finished = full.text + self._end
+        if finished.startswith(prompted.text):
+            output = finished.removeprefix(prompted.text)
             return CutTurn(conversation, variables, prompted.text, output, prompted.text)
-        return self._cut_before_prefill(conversation, state, prompted.text, full.text)
+        return self._cut_before_prefill(conversation, state, prompted.text, finished)
 
     def _cut_before_prefill(self, conversation: Conversation, state: int, prompt: str, full: str) -> CutTurn | NoTurn:
         """The turn of a template that does not repeat in a finished turn what its prompt pre-wrote.
@@ -137,7 +147,15 @@ class Studio:
         if not isinstance(prompted, Rendered):
             return ""
         texts = [answer.text for answer in finished if isinstance(answer, Rendered)]
-        return prompted.text.removeprefix(os.path.commonprefix([prompted.text, *texts]))  # noqa: RUF071 - of texts, not of paths
+        common = os.path.commonprefix([prompted.text, *texts])  # noqa: RUF071 - of texts, not of paths
+        return prompted.text.removeprefix(_BEGUN_MARKER.sub("", common))
+
+    def _unwritten_end(self, markers: Sequence[str]) -> str:
+        """The first end-of-turn marker when the template writes none behind an answer."""
+        answered = Conversation((_QUESTION, _PROBES[0]))
+        (answer,) = self._pool.render(self._template, [self._request(answered, self.shape.states[0], prompt=False)])
+        behind = answer.text.rpartition(_PROBES[0].text)[2] if isinstance(answer, Rendered) else ""
+        return "" if not markers or any(marker in behind for marker in markers) else markers[0]
 
     def _request(self, conversation: Conversation, variables: Mapping[str, Any], *, prompt: bool) -> RenderRequest:
         turns = conversation.turns[:-1] if prompt else conversation.turns
