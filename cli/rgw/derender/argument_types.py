@@ -169,21 +169,28 @@ def read_untyped(text: str, declaration: Declaration | None, untyped: UntypedVal
 
     Returns:
         The value, and how it fits the declaration. The types other than `string` are tried in the order in which they
-        are declared, `string` last, since any text is a string; what fits none keeps its text.
+        are declared, `string` last, since any text is a string; what fits none keeps its text. Where a string is
+        allowed, a scalar is only read from the one way to write it: `7` is a number there, and `7.0 ` is a string.
     """
     if declaration is None or not declaration.types:
         return (_json_or_text(text) if untyped is UntypedValues.JSON else text), Fit.FITS
     types = declaration.types
     if text in declaration.members:
         return text, Fit.FITS
+    is_exact = "string" in types
     for name in types:
         reader = _READERS.get(name)
-        if reader is not None and (read := reader(text)) is not None:
+        if reader is not None and (read := reader(text)) is not None and (not is_exact or _writes(read[0], text)):
             return read[0], Fit.FITS
     if "string" in types:
         return text, Fit.FITS
     literal = _python_literal(text, types)
     return (text, Fit.MISFIT) if literal is None else (literal, Fit.PYTHON_LITERAL)
+
+
+def _writes(value: Any, text: str) -> bool:
+    """Whether a scalar is written just so, in JSON or in Python; containers may be laid out in any way."""
+    return isinstance(value, dict | list) or text in (json.dumps(value), str(value))
 
 
 def _json_or_text(text: str) -> Any:
