@@ -787,7 +787,18 @@ class TestRegisteredSchemas:
             ("gpt_oss", "<|channel|>final<|message|>Hi<|end|><|return|>", "unclaimed_text", "<|return|>"),
             ("gpt_oss", 'to=functions.f<|channel|>commentary json<|message|>{"a": "x}<|call|>', "invalid_json", "<"),
             ("gpt_oss", "to=functions.f<|channel|>commentary json<|message|>{}{}<|call|>", "several_calls", "{"),
-            ("llama3", '{"name": "f", "parameters": {"a": 1}} and so on<|eot_id|>', "missing_tag", "{"),
+            (
+                "llama3",
+                '{"name": "f", "parameters": ' + '{"a": ' * 6 + "1" + "}" * 7 + " Hi<|eot_id|>",
+                "missing_tag",
+                "{",
+            ),
+            (
+                "llama3",
+                '{"name": "f", "parameters": 7}<|eot_id|>',
+                "invalid_arguments",
+                '{"name": "f", "parameters": 7}',
+            ),
             ("llama3", '{"name": "f", "parameters": {"a": 1}, "x": 2}<|eot_id|>', "invalid_arguments", ","),
             ("llama3", '{"name": "f", "parameters": {"a": "x}}<|eot_id|>', "invalid_json", "}"),
         ],
@@ -806,6 +817,23 @@ class TestRegisteredSchemas:
         output = 'to=functions.f<|channel|>commentary json<|message|>{"a": 1}'
         parsed = parse(REGISTERED["gpt_oss"], output)
         assert (parsed.tool_uses, parsed.end_of_turn) == ([{"name": "f", "input": {"a": 1}}], False)
+
+    def test_text_behind_a_bare_call_is_text(self) -> None:
+        output = '{"name": "f", "parameters": {"a": {"b": "}"}}}\n\nShall I go on?<|eot_id|>'
+        parsed = parse(REGISTERED["llama3"], output)
+        assert (parsed.text, parsed.ill_formed) == ("\n\nShall I go on?", False)
+        assert parsed.tool_uses == [{"name": "f", "input": {"a": {"b": "}"}}}]
+        assert findings(output, parsed) == [("text_after_call", "warning", "\n\nShall I go on?")]
+
+    def test_bare_calls_may_follow_each_other(self) -> None:
+        parsed = parse(REGISTERED["llama3"], '{"name": "f", "parameters": {}}\n{"name": "g", "parameters": {}}')
+        assert [use["name"] for use in parsed.tool_uses] == ["f", "g"]
+
+    @pytest.mark.parametrize("depth", [1, 5, 6, 90])
+    def test_objects_nest_as_deep_as_json_may(self, depth: int) -> None:
+        output = '{"name": "f", "parameters": ' + '{"a": ' * depth + "1" + "}" * depth + "}<|eot_id|>"
+        parsed = parse(REGISTERED["llama3"], output)
+        assert (len(parsed.tool_uses), parsed.issues) == (1, ())
 
     def test_llama_calls_may_say_arguments_and_be_marked(self) -> None:
         output = '<|python_tag|>{"type": "function", "name": "f", "arguments": {}}<|eom_id|>'
