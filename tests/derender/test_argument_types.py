@@ -261,6 +261,22 @@ def test_tools_come_in_every_form_that_templates_take(tool: Any) -> None:
     assert read_untyped("02139", tools.declared("lookup", "city"), UntypedValues.JSON) == ("02139", Fit.FITS)
 
 
+@pytest.mark.parametrize("text", ["None", "True", "False"])
+def test_a_format_that_writes_json_keeps_the_words_of_python_where_a_string_is_allowed(text: str) -> None:
+    several = declared({"type": ["string", "null", "boolean"]})
+    assert read_untyped(text, several, UntypedValues.TEXT, python_constants=False) == (text, Fit.FITS)
+    assert read_untyped("null", several, UntypedValues.TEXT, python_constants=False) == (None, Fit.FITS)
+    constants = {"None": None, "True": True, "False": False}
+    assert read_untyped(text, several, UntypedValues.TEXT) == (constants[text], Fit.FITS)
+
+
+def test_a_format_that_writes_json_still_reads_none_where_no_string_is_allowed() -> None:
+    assert read_untyped("None", declared({"type": "null"}), UntypedValues.TEXT, python_constants=False) == (
+        None,
+        Fit.FITS,
+    )
+
+
 @pytest.mark.parametrize("tool", [None, 5, {}, {"function": 3}, {"name": 7}, {"name": "f", "parameters": "none"}])
 def test_what_is_no_tool_is_ignored(tool: Any) -> None:
     assert ToolSchemas([tool]).declared("f", "x") is None

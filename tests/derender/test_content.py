@@ -101,6 +101,36 @@ def test_what_is_neither_an_argument_nor_the_end_is_refused(text: str, code: Iss
     assert refusal("xml-inline", text, tag_pattern=TAG) == (code, position)
 
 
+def test_the_tag_may_name_the_type_of_a_value() -> None:
+    tag = r'<arg=(?P<key>\w+) type="(?:(?P<string>string)|number|null)">(?P<value>.*?)</arg>'
+    text = '<arg=a type="string">02</arg><arg=b type="number">2</arg><arg=c type="null">null</arg></call>'
+    assert read("xml-inline", text, tag_pattern=tag).value == {"a": "02", "b": 2, "c": None}
+
+
+@pytest.mark.parametrize(
+    ("written", "key"),
+    [
+        ("q&amp;a", "q&a"),
+        ("say &quot;hi&quot;", 'say "hi"'),
+        ("&lt;b&gt;", "<b>"),
+        ("&amp;lt;", "&lt;"),
+        ("a&b", "a&b"),
+    ],
+)
+def test_keys_may_be_escaped_as_xml_attributes(written: str, key: str) -> None:
+    tag = r'<arg key="(?P<key>[^"]+)">(?P<value>.*?)</arg>'
+    text = f'<arg key="{written}">&amp;</arg></call>'
+    (read_key,) = read("xml-inline", text, tag_pattern=tag, escaped_keys=True).value
+    assert read_key == key
+    assert list(read("xml-inline", text, tag_pattern=tag).value) == [written]
+
+
+def test_a_key_that_is_escaped_in_two_ways_is_repeated() -> None:
+    tag = r'<arg key="(?P<key>[^"]+)">(?P<value>.*?)</arg>'
+    text = '<arg key="a&apos;">1</arg><arg key="a\'">2</arg></call>'
+    assert refusal("xml-inline", text, tag_pattern=tag, escaped_keys=True) == (IssueCode.REPEATED_PARAMETER, 26)
+
+
 def test_the_tag_itself_may_say_whether_a_value_is_a_string() -> None:
     text = '<arg=a string="true">02</arg><arg=b string="false">[1, null]</arg></call>'
     assert read("xml-inline", text, tag_pattern=TYPED_TAG).value == {"a": "02", "b": [1, None]}

@@ -61,6 +61,7 @@ dialects:
         content: xml-inline
         content_args: {tag_pattern: '<(?P<key>\w+)>(?P<value>.*?)</>'}
         transform: {name: '{name}', arguments: '{content}'}
+python_constants: false
 samples:
   - title: A call
     prompt: "<bot>"
@@ -93,9 +94,16 @@ def test_a_schema_that_says_everything(tmp_path: Path) -> None:
     )
     assert schema.patched == "one pattern was too slow"
     assert schema.usable_by_name == "its models ship an encoder script"
-    assert schema.turn == TurnRules(("<end>", "<call-end>"), ("<call-end>",), ("<bot>",), True, "<think>\n")
+    assert schema.turn == TurnRules(
+        end=("<end>", "<call-end>"),
+        resumable=("<call-end>",),
+        reserved=("<bot>",),
+        repeated_reasoning=True,
+        prefill="<think>\n",
+    )
     assert schema.layout == LayoutRules(r"[ \n]?", "")
     assert schema.untyped_values is UntypedValues.TEXT
+    assert schema.python_constants is False
     assert list(schema.dialects) == [Dialect.RESPONSE_TEMPLATE, Dialect.RESPONSE_SCHEMA]
     assert schema.dialects[Dialect.RESPONSE_TEMPLATE]["fields"]["tool_calls"]["repeats"] is True
     assert schema.dialects[Dialect.RESPONSE_SCHEMA]["x-regex-substitutions"] == [["a+", "b"]]

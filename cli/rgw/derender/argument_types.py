@@ -159,13 +159,16 @@ def fits(value: Any, declaration: Declaration) -> bool:
     return found in types
 
 
-def read_untyped(text: str, declaration: Declaration | None, untyped: UntypedValues) -> tuple[Any, Fit]:
+def read_untyped(
+    text: str, declaration: Declaration | None, untyped: UntypedValues, *, python_constants: bool = True
+) -> tuple[Any, Fit]:
     """Read a value whose wire carries no types.
 
     Args:
         text: The value as it stands in the output.
         declaration: What the tool declares for it; `None` when nothing is declared.
         untyped: How the response schema reads a value of no declared type.
+        python_constants: Whether `None`, `True` and `False` are constants where a string is allowed too.
 
     Returns:
         The value, and how it fits the declaration. The types other than `string` are tried in the order in which they
@@ -180,7 +183,11 @@ def read_untyped(text: str, declaration: Declaration | None, untyped: UntypedVal
     is_exact = "string" in types
     for name in types:
         reader = _READERS.get(name)
-        if reader is not None and (read := reader(text)) is not None and (not is_exact or _writes(read[0], text)):
+        if (
+            reader is not None
+            and (read := reader(text)) is not None
+            and (not is_exact or _writes(read[0], text, python_constants))
+        ):
             return read[0], Fit.FITS
     if "string" in types:
         return text, Fit.FITS
@@ -188,9 +195,9 @@ def read_untyped(text: str, declaration: Declaration | None, untyped: UntypedVal
     return (text, Fit.MISFIT) if literal is None else (literal, Fit.PYTHON_LITERAL)
 
 
-def _writes(value: Any, text: str) -> bool:
+def _writes(value: Any, text: str, python_constants: bool) -> bool:
     """Whether a scalar is written just so, in JSON or in Python; containers may be laid out in any way."""
-    return isinstance(value, dict | list) or text in (json.dumps(value), str(value))
+    return isinstance(value, dict | list) or text == json.dumps(value) or (python_constants and text == str(value))
 
 
 def _json_or_text(text: str) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from xml.sax.saxutils import unescape
 
 import regex
 
@@ -51,7 +52,8 @@ def content_reader(name: str, arguments: Mapping[str, Any], layout: LayoutRules)
     if name == "json":
         return _JsonContent(value_reader(arguments)).read
     if name == "xml-inline":
-        return _InlineArguments(arguments["tag_pattern"], layout.between_arguments).read
+        escaped_keys = bool(arguments.get("escaped_keys"))
+        return _InlineArguments(arguments["tag_pattern"], layout.between_arguments, escaped_keys=escaped_keys).read
     if name == "python-call-list":
         return _CallList(_transformers_parser(name, arguments)).read
     return _DelimitedContent(_transformers_parser(name, arguments)).read
@@ -72,16 +74,21 @@ class _JsonContent:
         return Content(value, end)
 
 
+_QUOTES = {"&quot;": '"', "&apos;": "'"}
+
+
 class _InlineArguments:
     """A sequence of tags that each hold a key and a value, with nothing but layout between them.
 
-    A group named `string` in the tag pattern captures `true` or `false`: whether the value is a string or JSON.
+    A group named `string` in the tag pattern says whether the value is a string or JSON: it is one when the group
+    captures `true` or `string`. With `escaped_keys` the keys are XML attributes, `&amp;` and `&quot;` for `&` and `"`.
     """
 
-    def __init__(self, tag_pattern: str, between: str) -> None:
+    def __init__(self, tag_pattern: str, between: str, *, escaped_keys: bool = False) -> None:
         self._tag = regex.compile(tag_pattern, regex.DOTALL)
         self._between = regex.compile(between)
         self._says_string = "string" in self._tag.groupindex
+        self._escaped_keys = escaped_keys
 
     def read(self, text: str, start: int, close: regex.Pattern[str] | None) -> Content:
         arguments: dict[str, RawValue] = {}
@@ -96,7 +103,7 @@ class _InlineArguments:
                 return Content(arguments, position, segments)
             key_start, key_end = tag.span("key")
             value_start, value_end = tag.span("value")
-            key = tag["key"]
+            key = unescape(tag["key"], _QUOTES) if self._escaped_keys else tag["key"]
             if key in arguments:
                 message = f"the parameter {key!r} appears twice in one call"
                 raise ContentError(IssueCode.REPEATED_PARAMETER, message, tag_start)
@@ -115,7 +122,7 @@ class _InlineArguments:
         """The value's text; where the tag itself says whether it is a string, the value."""
         if not self._says_string:
             return RawValue(tag["value"], start, end)
-        if tag["string"] == "true":
+        if tag["string"] in ("true", "string"):
             return tag["value"]
         try:
             value, behind = read_json(tag["value"], 0)

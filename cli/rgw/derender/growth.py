@@ -232,6 +232,7 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
         "turn": asdict(schema.turn),
         "layout": asdict(schema.layout),
         "untyped_values": schema.untyped_values.value,
+        "python_constants": schema.python_constants,
     }
 
 
@@ -248,4 +249,5 @@ def schema_from_dict(data: Mapping[str, Any]) -> Schema:
         turn=TurnRules(**turn),
         layout=LayoutRules(**data["layout"]),
         untyped_values=UntypedValues(data["untyped_values"]),
+        python_constants=data["python_constants"],
     )

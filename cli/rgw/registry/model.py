@@ -101,6 +101,8 @@ class Schema:
         turn: How a turn begins and ends.
         layout: Where white space may stand.
         untyped_values: How a value without a type is read.
+        python_constants: Where a tool admits a string too, `None`, `True` and `False` are constants, as templates write
+            them that print values as Python does. False: only `null`, `true` and `false` are.
         patched: Why the schema differs from upstream on purpose; a re-sync then leaves it alone.
         usable_by_name: Why no template is registered for the schema: its models ship none.
         samples: Raw outputs with what they mean.
@@ -113,6 +115,7 @@ class Schema:
     turn: TurnRules = field(default_factory=TurnRules)
     layout: LayoutRules = field(default_factory=LayoutRules)
     untyped_values: UntypedValues = UntypedValues.JSON
+    python_constants: bool = True
     patched: str | None = None
     usable_by_name: str | None = None
     samples: tuple[Sample, ...] = ()

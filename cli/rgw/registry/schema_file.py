@@ -65,7 +65,7 @@ def read_schema(document: Located, name: str) -> Schema:
     """
     keys = document.record(
         required=("name", "title", "origin", "dialects"),
-        optional=("patched", "usable_by_name", "turn", "layout", "untyped_values", "samples"),
+        optional=("patched", "usable_by_name", "turn", "layout", "untyped_values", "python_constants", "samples"),
     )
     if keys["name"].text() != name:
         raise keys["name"].error(f"the file is called {name}.yaml but the schema {keys['name'].text()!r}", "rename one")
@@ -80,6 +80,7 @@ def read_schema(document: Located, name: str) -> Schema:
         untyped_values=(
             keys["untyped_values"].member(UntypedValues) if "untyped_values" in keys else UntypedValues.JSON
         ),
+        python_constants=keys["python_constants"].flag() if "python_constants" in keys else True,
         patched=keys["patched"].nonempty_text() if "patched" in keys else None,
         usable_by_name=keys["usable_by_name"].nonempty_text() if "usable_by_name" in keys else None,
         samples=tuple(_sample(sample) for sample in keys["samples"].items()) if "samples" in keys else (),
