@@ -37,6 +37,7 @@ class IssueCode(StrEnum):
     UNCLAIMED_TEXT = "unclaimed_text"
     TEXT_AFTER_END_OF_TURN = "text_after_end_of_turn"
     REPEATED_REASONING = "repeated_reasoning"
+    LATE_REASONING = "late_reasoning"
     MISSING_FIELD = "missing_field"
     INVALID_JSON = "invalid_json"
     DUPLICATE_KEY = "duplicate_key"

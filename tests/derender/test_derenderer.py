@@ -90,6 +90,8 @@ CASES = [
     Case(IssueCode.TEXT_AFTER_END_OF_TURN, ERROR, "a<end> b", "b"),
     Case(IssueCode.REPEATED_REASONING, ERROR, "<think>a</think>b<think>c</think>d", "c"),
     Case(IssueCode.REPEATED_REASONING, ERROR, "<think></think><think>c</think>", "c"),
+    Case(IssueCode.LATE_REASONING, WARNING, "a<think>b</think>c", "b"),
+    Case(IssueCode.LATE_REASONING, WARNING, f"{call(ONE)}<think>b</think>", "b"),
     Case(IssueCode.MISSING_FIELD, ERROR, "", "", REQUIRED),
     Case(IssueCode.INVALID_JSON, ERROR, call("{'name': 'f'}"), "'"),
     Case(IssueCode.INVALID_JSON, ERROR, call(""), "<"),

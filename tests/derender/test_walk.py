@@ -88,7 +88,7 @@ def test_text_on_both_sides_of_calls_is_kept_in_order() -> None:
     assert len(parsed.tool_uses) == 2
 
 
-def test_white_space_between_calls_is_layout() -> None:
+def test_white_space_around_a_value_is_layout_and_beside_a_call_it_is_text_unless_the_format_names_it() -> None:
     parsed = assert_tiled(
         JSON_CALLS,
         ("delimiter", "<call>"),
@@ -96,14 +96,14 @@ def test_white_space_between_calls_is_layout() -> None:
         ("tool_call", CALL),
         ("layout", "\n\n"),
         ("delimiter", "</call>"),
-        ("layout", "\t  "),
+        ("text", "\t  "),
+        ("layout", "\n"),
         ("delimiter", "<call>"),
         ("tool_call", CALL),
         ("delimiter", "</call>"),
-        ("layout", "\n"),
         ("delimiter", "<end>"),
     )
-    assert (parsed.text, len(parsed.tool_uses)) == ("", 2)
+    assert (parsed.text, len(parsed.tool_uses), parsed.issues) == ("\t  ", 2, ())
 
 
 def test_delimiters_inside_values_and_thoughts_are_no_delimiters() -> None:

@@ -73,6 +73,9 @@ SOFT_PASSES = {
     "qwen3-hermes/sglang-text-before-call-with-space": _VERBATIM,
     "glm/glm45-vllm-newline-format-content-before": _VERBATIM,
     "gemma4/vllm-text-before-call": _VERBATIM,
+    "glm/glm47-vllm-whitespace-only-content": (
+        "The fixture drops text that is nothing but white space; text is verbatim here."
+    ),
 }
 """The fixtures that differ in outer white space only (CanIToolCall's soft-v1), each with the reason."""
 

@@ -171,11 +171,18 @@ class Walk:
             return
         if self._reading.reasoning and not self._grammar.turn.repeated_reasoning:
             self._error(IssueCode.REPEATED_REASONING, start, end, "a second block of reasoning in one turn")
+        elif not self._grammar.turn.repeated_reasoning and self._said_something():
+            message = "reasoning behind text or a call, which were to follow it"
+            self._reading.warning(IssueCode.LATE_REASONING, self._to_output(start), self._to_output(end), message)
         if not closed:
             self._reading.unclosed_reasoning = self._to_output(start)
             message = "the reasoning is not closed: the output was cut off, or the closing marker is missing"
             self._error(IssueCode.UNCLOSED_REASONING, start, end, message)
         self._reading.reasoning.append(value)
+
+    def _said_something(self) -> bool:
+        """Whether text that is not blank, or a call, was read."""
+        return bool(self._reading.calls) or any(not text.isspace() for text, _ in self._reading.text)
 
     # -- tool calls ---------------------------------------------------------------------------------------------
 
