@@ -5,6 +5,7 @@ The folder holds an `index.tsv` with the columns `file`, `sha256`, `family`, `ki
 registered; no text is kept, only its hash, its line fingerprint and the repositories that serve it.
 
     python scripts/register_templates.py ../shared/corpus --schema qwen3 --family qwen3 --family qwen2.5
+    python scripts/register_templates.py ../shared/corpus --schema new --schema-file drafts/new.yaml --file x.jinja
     python scripts/register_templates.py ../shared/corpus --without-schema "drops tool calls" --file x.jinja
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import csv
 import fcntl
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,7 +25,10 @@ import yaml
 
 from rgw.proof.proving import prove
 from rgw.registry.journal import replace_files
-from rgw.registry.loader import load_registry, packaged_registry_path
+from rgw.registry.loader import Registry, load_registry, packaged_registry_path
+from rgw.registry.model import Schema
+from rgw.registry.schema_file import read_schema
+from rgw.registry.yaml_reading import read_yaml
 from rgw.registry.yaml_writing import dump_yaml
 from rgw.templates.rendering import RenderPool
 from rgw.templates.similarity import line_fingerprint
@@ -36,7 +41,7 @@ def main() -> int:
     arguments = _arguments()
     rows = list(_chosen(arguments))
     registry = load_registry()
-    schema = registry.schema(arguments.schema) if arguments.schema else None
+    schema = _schema(arguments, registry)
     additions: list[tuple[dict[str, Any], str]] = []
     unproved = 0
     with RenderPool() as pool:
@@ -46,13 +51,14 @@ def main() -> int:
                 continue
             if schema is not None:
                 proof = prove(text, schema, count=arguments.conversations, pool=pool)
-                print(f"{'proved' if proof.proved else 'NOT PROVED':10} {row['sha256'][:12]} {row['model_repo']}")
+                verdict = "proved" if proof.proved else "NOT PROVED"
+                print(f"{verdict:10} {row['sha256'][:12]} {row['model_repo']}", flush=True)
                 if not proof.proved:
                     unproved += 1
                     continue
             additions.append((_entry(row, arguments), line_fingerprint(text)))
     if additions and not arguments.dry_run:
-        _add(additions)
+        _add(additions, arguments.schema_file)
     return int(unproved > 0)
 
 
@@ -62,12 +68,19 @@ def _arguments() -> argparse.Namespace:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--schema")
     what.add_argument("--without-schema", metavar="REASON")
+    parser.add_argument("--schema-file", type=Path, help="the schema, when it is not in the registry yet; it is added")
     parser.add_argument("--family", action="append", default=[], help="rows of this family")
     parser.add_argument("--file", action="append", default=[], help="this row")
     parser.add_argument("--conversations", type=int, default=200)
     parser.add_argument("--again", action="store_true", help="also those that are registered already")
     parser.add_argument("--dry-run", action="store_true")
     return parser.parse_args()
+
+
+def _schema(arguments: argparse.Namespace, registry: Registry) -> Schema | None:
+    if arguments.schema_file is not None:
+        return read_schema(read_yaml(arguments.schema_file, str(arguments.schema_file)), arguments.schema)
+    return registry.schema(arguments.schema) if arguments.schema else None
 
 
 def _chosen(arguments: argparse.Namespace) -> Iterator[dict[str, str]]:
@@ -92,7 +105,7 @@ def _entry(row: dict[str, str], arguments: argparse.Namespace) -> dict[str, Any]
     return entry
 
 
-def _add(additions: list[tuple[dict[str, Any], str]]) -> None:
+def _add(additions: list[tuple[dict[str, Any], str]], schema_file: Path | None) -> None:
     root = packaged_registry_path()
     with _locked(root):
         templates = yaml.safe_load((root / "templates.yaml").read_text(encoding="utf-8"))
@@ -108,14 +121,20 @@ def _add(additions: list[tuple[dict[str, Any], str]]) -> None:
                 templates["templates"].append(entry)
             fingerprints["fingerprints"][entry["sha256"]] = fingerprint
         files = {"templates.yaml": dump_yaml(templates), "fingerprints.yaml": dump_yaml(fingerprints)}
+        if schema_file is not None:
+            files[f"schemas/{schema_file.name}"] = schema_file.read_text(encoding="utf-8")
         replace_files(root, files)
 
 
 @contextmanager
 def _locked(root: Path) -> Iterator[None]:
-    with (root / "templates.yaml").open() as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    """Hold the directory, not a file in it: files are replaced."""
+    directory = os.open(root, os.O_RDONLY)
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX)
         yield
+    finally:
+        os.close(directory)
 
 
 if __name__ == "__main__":
