@@ -6,6 +6,7 @@ import os.path
 from collections.abc import Iterator, Sequence
 
 from rgw.derender import Derenderer
+from rgw.model import SegmentKind
 from rgw.proof.model import Turn, same_calls, same_turn, turn_of
 from rgw.proof.roundtrip import Outcome, Trip, error_codes
 
@@ -14,6 +15,7 @@ def truncations(derenderer: Derenderer, trip: Trip, delimiters: Sequence[str]) -
     """Cut a turn that was read well at every character and judge what is read from each beginning."""
     whole = turn_of(trip.parsed)
     tools = trip.turn.conversation.tools if trip.typed else None
+    delimiters = (*delimiters, *_bare_openings(trip))
     for position in range(len(trip.turn.output)):
         parsed = derenderer.parse(trip.turn.output[:position], prompt=trip.turn.prompt, tools=tools)
         cut = trip.cut_at(position, parsed)
@@ -27,6 +29,16 @@ def truncations(derenderer: Derenderer, trip: Trip, delimiters: Sequence[str]) -
         else:
             notes = tuple(_misreadings(part, whole, delimiters))
             yield cut.judged(Outcome.SILENT, notes) if notes else cut.judged(Outcome.EXACT)
+
+
+def _bare_openings(trip: Trip) -> Iterator[str]:
+    """How the calls begin that no delimiter opens: a bare list, say. One character of it is not known for one."""
+    before = None
+    for segment in trip.parsed.segments:
+        if segment.kind is SegmentKind.TOOL_CALL and before not in {SegmentKind.DELIMITER, SegmentKind.TOOL_CALL}:
+            yield trip.turn.output[segment.start : segment.start + 2]
+        if segment.kind is not SegmentKind.LAYOUT:
+            before = segment.kind
 
 
 def _misreadings(part: Turn, whole: Turn, delimiters: Sequence[str]) -> Iterator[str]:
