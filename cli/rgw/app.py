@@ -14,7 +14,7 @@ import typer
 from typer.main import get_command
 
 from rgw import __version__
-from rgw.commands import detect, parse, registry, resync
+from rgw.commands import detect, parse, prove, registry, resync
 from rgw.errors import RgwError
 from rgw.output import Output, OutputError
 
@@ -30,6 +30,7 @@ application = typer.Typer(
 )
 application.command("detect")(detect.detect)
 application.command("parse")(parse.parse)
+application.command("prove")(prove.prove)
 application.command("resync")(resync.resync)
 application.add_typer(registry.application, name="registry")
 

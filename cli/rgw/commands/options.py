@@ -25,3 +25,12 @@ QueryOption = Annotated[
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print only what a script needs.")]
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+ConversationsOption = Annotated[
+    int,
+    typer.Option("--conversations", metavar="N", min=1, max=1_000_000, help="How many, ordinary and hostile each."),
+]
+SeedOption = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="What the conversations are made from.")]
+JobsOption = Annotated[
+    int | None,
+    typer.Option("--jobs", metavar="N", min=1, help="Proofs at a time; by default as many as there are processors."),
+]

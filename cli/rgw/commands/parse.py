@@ -150,7 +150,7 @@ def _stream(output: Output, readings: Iterator[Reading | BadLine]) -> int:
     from rgw.rollouts import BadLine
 
     worst = clean = ill_formed = bad = 0
-    for reading in output.progress(readings, description="Reading"):
+    for reading in output.progress(readings, description="Reading", printing=True):
         if output.mode is not Mode.QUIET:
             output.record(reading.to_dict())
         if isinstance(reading, BadLine):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rgw.checking import SchemaCheck
+    from rgw.proof.batch import Attempt
     from rgw.registry.loader import Registry
     from rgw.registry.model import RegisteredTemplate, Schema
     from rgw.rollouts import NotRunnable, Reading
@@ -93,6 +94,11 @@ def plan_document(plan: Plan, *, written: bool) -> Document:
         "files": sorted(plan.contents),
         "written": written,
     }
+
+
+def proofs_document(attempts: Sequence[Attempt]) -> Document:
+    """What `prove` prints: one result for each template, with its certificate or why there is none."""
+    return {"version": 1, "results": [attempt.to_dict() for attempt in attempts]}
 
 
 def _compared(result: Reading | NotRunnable) -> Document:

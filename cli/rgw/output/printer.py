@@ -119,9 +119,18 @@ class Output:
         """Show a traceback on stderr."""
         _write_stderr(escape_block(text))
 
-    def progress(self, items: Iterable[Item], *, description: str, total: int | None = None) -> Iterator[Item]:
-        """`items`, counted on stderr while they pass; only where stderr is a terminal and stdout is not one."""
-        if not _is_terminal(sys.stderr) or _is_terminal(sys.stdout) or self.mode is Mode.QUIET:
+    def progress(
+        self, items: Iterable[Item], *, description: str, total: int | None = None, printing: bool = False
+    ) -> Iterator[Item]:
+        """`items`, counted on stderr while they pass, where stderr is a terminal.
+
+        Args:
+            items: What passes.
+            description: What is being done.
+            total: How many there are, when it is known.
+            printing: Something is printed for each: then there is no counting where stdout is a terminal too.
+        """
+        if not _is_terminal(sys.stderr) or (printing and _is_terminal(sys.stdout)) or self.mode is Mode.QUIET:
             yield from items
             return
         from rich.console import Console

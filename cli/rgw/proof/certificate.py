@@ -8,10 +8,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from rgw.derender.growth import Growth
 from rgw.proof.model import Conversation, Turn
 from rgw.proof.roundtrip import Outcome, Trip
 
@@ -28,8 +29,12 @@ class Check(StrEnum):
 class FindingKind(StrEnum):
     """Why there is nothing to prove, or not all that there should be."""
 
+    NOT_COMPILED = "not_compiled"
     NOT_RENDERED = "not_rendered"
+    EXCEEDS_LIMIT = "exceeds_limit"
     NO_TURN = "no_turn"
+    NOTHING_WRITTEN = "nothing_written"
+    SUPERLINEAR = "superlinear"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +78,15 @@ class Proof:
         conversations: How many conversations were tried, benign and hostile each.
         seed: What they were made from.
         versions: The versions of what took part.
-        registry_digest: The registry that the schema came from, when one did; filled in by whoever loaded it.
+        registry_digest: The registry that the schema came from, when one did; filled in by `batch`.
+        growth: How reading with the schema grows, when it was measured; filled in by `batch`.
         shape: How the template wants its messages.
         counts: Outcomes, by check.
         refused: Turns that the template refuses to write, by its reasons.
         uncut: Turns that do not continue the template's own generation prompt.
         losses: What the template cannot carry when the derender is not told the tools.
         typed_losses: What it cannot carry when the derender is.
+        carries_text: Text came back from the template.
         carries_reasoning: Reasoning came back from the template.
         carries_calls: Calls came back from the template.
         findings: What kept the proof from being made.
@@ -92,12 +99,14 @@ class Proof:
     seed: int
     versions: Mapping[str, str]
     registry_digest: str = ""
+    growth: Growth | None = None
     shape: Mapping[str, Any] = field(default_factory=dict)
     counts: Mapping[Check, Mapping[Outcome, int]] = field(default_factory=dict)
     refused: Mapping[str, int] = field(default_factory=dict)
     uncut: int = 0
     losses: Mapping[str, int] = field(default_factory=dict)
     typed_losses: Mapping[str, int] = field(default_factory=dict)
+    carries_text: bool = False
     carries_reasoning: bool = False
     carries_calls: bool = False
     findings: tuple[Finding, ...] = ()
@@ -126,6 +135,7 @@ class Proof:
             "seed": self.seed,
             "versions": dict(self.versions),
             "registry_digest": self.registry_digest,
+            "growth": asdict(self.growth) if self.growth else None,
             "shape": dict(self.shape),
             "counts": {
                 check.value: {outcome.value: counts.get(outcome, 0) for outcome in Outcome}
@@ -134,6 +144,7 @@ class Proof:
             "refused": dict(self.refused),
             "uncut": self.uncut,
             "losses": {"without_tools": dict(self.losses), "with_tools": dict(self.typed_losses)},
+            "carries_text": self.carries_text,
             "carries_reasoning": self.carries_reasoning,
             "carries_calls": self.carries_calls,
             "findings": [{"kind": finding.kind.value, "message": finding.message} for finding in self.findings],

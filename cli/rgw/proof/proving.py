@@ -10,6 +10,7 @@ from dataclasses import asdict, replace
 from importlib.metadata import version
 from itertools import chain, zip_longest
 from random import Random
+from statistics import mean
 
 import rgw
 from rgw.derender import Derenderer
@@ -20,27 +21,30 @@ from rgw.proof.model import Conversation
 from rgw.proof.mutation import mutations
 from rgw.proof.roundtrip import Outcome, Trip, round_trips
 from rgw.proof.shapes import ShapeError, discover
+from rgw.proof.strict import PROOF_LIMITS, StrictRenderer
 from rgw.proof.truncation import truncations
 from rgw.proof.turns import CutTurn, NoTurn, Studio
 from rgw.registry.model import Schema
-from rgw.templates.rendering import RenderPool
+from rgw.templates.rendering import FailureKind, RenderFailure, RenderPool
 
 TRUNCATED_CHARACTERS = 10
 """Characters at which turns are truncated, for each conversation."""
 
 _LONGEST_TRUNCATED = 400
+_LONGEST_MEAN_TURN = 10_000
 _REASONS_KEPT = 5
 _DELIMITERS_KEPT = 12
 _PACKAGES = ("transformers", "jinja2", "hypothesis")
 
 
-def prove(
+def prove(  # noqa: PLR0913 - each is a choice of its own, and all but two are by name
     template: str,
     schema: Schema,
     *,
     count: int = 200,
     seed: int = 0,
     pool: RenderPool | None = None,
+    shrink: bool = True,
 ) -> Proof:
     """Try to prove that `schema` reads what `template` writes.
 
@@ -50,38 +54,56 @@ def prove(
         count: How many benign conversations, and as many hostile ones.
         seed: The same seed gives the same conversations and the same certificate.
         pool: Where to render; by default a pool of this call's own.
+        shrink: Make the counterexample of a pair that is not proved small, which takes some seconds.
 
     Raises:
         EngineError: The installed transformers cannot run the schema.
         RegistryError: The schema is not valid.
     """
-    blank = Proof(
+    blank = blank_proof(template, schema, count=count, seed=seed)
+    derenderer = Derenderer(schema)
+    tokens = {"eos_token": schema.turn.end[0]} if schema.turn.end else {}
+    with nullcontext(pool) if pool is not None else RenderPool(limits=PROOF_LIMITS) as workers:
+        workers.start()
+        conversations(count=count, seed=seed, hostile=False)
+        renderer = StrictRenderer(workers)
+        try:
+            studio = Studio(renderer, template, discover(renderer, template), derenderer, tokens=tokens)
+            return _Trial(studio, derenderer, blank, shrink=shrink).verdict()
+        except ShapeError as error:
+            return replace(blank, findings=(_finding(error.failure),))
+
+
+def blank_proof(template: str, schema: Schema, *, count: int, seed: int) -> Proof:
+    """A certificate with nothing tried yet; it does not count as proved."""
+    return Proof(
         schema=schema.name,
         template_sha256=hashlib.sha256(template.encode("utf-8", "surrogatepass")).hexdigest(),
         conversations=count,
         seed=seed,
         versions={"rgw": rgw.__version__, **{package: version(package) for package in _PACKAGES}},
     )
-    with nullcontext(pool) if pool is not None else RenderPool() as renderer:
-        renderer.start()
-        conversations(count=count, seed=seed, hostile=False)
-        derenderer = Derenderer(schema)
-        try:
-            shape = discover(renderer, template)
-        except ShapeError as error:
-            return replace(blank, findings=(Finding(FindingKind.NOT_RENDERED, str(error)),))
-        tokens = {"eos_token": schema.turn.end[0]} if schema.turn.end else {}
-        studio = Studio(renderer, template, shape, derenderer, tokens=tokens)
-        return _Trial(studio, derenderer, blank).verdict()
+
+
+def _finding(failure: RenderFailure) -> Finding:
+    match failure.kind:
+        case FailureKind.SYNTAX_ERROR:
+            kind = FindingKind.NOT_COMPILED
+        case FailureKind.TEMPLATE_ERROR:
+            kind = FindingKind.NOT_RENDERED
+        case _:
+            kind = FindingKind.EXCEEDS_LIMIT
+    return Finding(kind, failure.message)
 
 
 class _Trial:
     """The checks of one pair."""
 
-    def __init__(self, studio: Studio, derenderer: Derenderer, blank: Proof) -> None:
+    def __init__(self, studio: Studio, derenderer: Derenderer, blank: Proof, *, shrink: bool) -> None:
         self._studio = studio
         self._derenderer = derenderer
         self._blank = replace(blank, shape=asdict(studio.shape))
+        self._shrink = shrink
 
     def verdict(self) -> Proof:
         count, seed = self._blank.conversations, self._blank.seed
@@ -96,9 +118,15 @@ class _Trial:
         if not cut:
             reason = missing[0].reason if missing else "no conversation was tried"
             return replace(proof, findings=(Finding(FindingKind.NO_TURN, reason),))
+        if (length := mean(len(turn.output) for turn in cut)) > _LONGEST_MEAN_TURN:
+            reason = f"the turns are {length:,.0f} characters long on average, whatever was said"
+            return replace(proof, findings=(Finding(FindingKind.EXCEEDS_LIMIT, reason),))
         trips = round_trips(self._studio, self._derenderer, cut)
         good = [trip for trip in trips if trip.outcome in {Outcome.EXACT, Outcome.TEMPLATE_LOSSY}]
         delimiters = _delimiters(good, self._derenderer.schema)
+        if good and not any(_carries_something(trip) for trip in good):
+            reason = "the template writes nothing of what an assistant says"
+            return replace(proof, findings=(Finding(FindingKind.NOTHING_WRITTEN, reason),))
         checked = {
             Check.ROUND_TRIP: trips,
             Check.HOSTILE_VALUES: self._hostile(delimiters),
@@ -110,6 +138,7 @@ class _Trial:
             counts={check: Counter(trip.outcome for trip in found) for check, found in checked.items()},
             losses=_losses(trip for trip in trips if not trip.typed),
             typed_losses=_losses(trip for trip in trips if trip.typed),
+            carries_text=any(trip.parsed.text for trip in good),
             carries_reasoning=any(trip.parsed.reasoning for trip in good),
             carries_calls=any(trip.parsed.tool_uses for trip in good),
             counterexample=self._counterexample(checked, delimiters),
@@ -149,9 +178,8 @@ class _Trial:
         return None
 
     def _shrunk(self, check: Check, outcome: Outcome, delimiters: Sequence[str]) -> Trip | None:
-        if check not in {Check.ROUND_TRIP, Check.HOSTILE_VALUES}:
+        if not self._shrink or check not in {Check.ROUND_TRIP, Check.HOSTILE_VALUES}:
             return None
-
         hostile = check is Check.HOSTILE_VALUES
 
         def failing(conversation: Conversation) -> Trip | None:
@@ -159,6 +187,10 @@ class _Trial:
             return next((trip for trip in trips if trip.outcome is outcome), None)
 
         return smallest(HOSTILE if hostile else BENIGN, failing, count=self._blank.conversations, seed=self._blank.seed)
+
+
+def _carries_something(trip: Trip) -> bool:
+    return bool(trip.parsed.text or trip.parsed.reasoning or trip.parsed.tool_uses)
 
 
 _WORST_FIRST = (
