@@ -69,6 +69,33 @@ def test_a_turn_that_the_template_does_not_end_is_ended_as_the_model_would(pool:
     assert (turn.head, turn.output) == ("[user]hi[assistant]", "yes[end]")
 
 
+def test_a_turn_that_the_template_ends_only_behind_calls_is_ended_once(pool: RenderPool) -> None:
+    template = TEMPLATE.replace("[end]", "{{ '[end]' if message.tool_calls }}")
+    (answer,) = cut(pool, template, conversation("yes"))
+    (calling,) = cut(pool, template, conversation("", "", CALL))
+    assert isinstance(answer, CutTurn)
+    assert isinstance(calling, CutTurn)
+    assert answer.output == "yes[end]"
+    assert calling.output == '<call>{"name": "f", "arguments": {"a": [1, "x"]}}</call>[end]'
+
+
+def test_what_the_template_writes_behind_the_end_of_the_turn_is_not_in_the_output(pool: RenderPool) -> None:
+    template = TEMPLATE.replace(
+        "{%- if add_generation_prompt -%}[assistant]{%- endif -%}", "[assistant]<think></think>"
+    )
+    (answer,) = cut(pool, template, conversation("yes"))
+    assert isinstance(answer, CutTurn)
+    assert (answer.head, answer.output) == ("[user]hi[end][assistant]", "yes[end]")
+    assert answer.prompt == "[user]hi[end][assistant]<think></think>"
+
+
+def test_a_turn_whose_question_reads_otherwise_in_its_prompt_gives_none(pool: RenderPool) -> None:
+    template = TEMPLATE.replace("-%}[assistant]{%-", "-%} /think_on [assistant]{%-").replace("[end]", "")
+    (turn,) = cut(pool, template, conversation("yes"))
+    assert isinstance(turn, NoTurn)
+    assert not turn.refused
+
+
 def test_two_markers_are_not_cut_where_their_common_beginning_ends(pool: RenderPool) -> None:
     template = TEMPLATE.replace("-%}[assistant]{%-", "-%}[assistant]{{ '<thought>' }}{%-")
     (turn,) = cut(pool, template, conversation("", "hm"))

@@ -69,7 +69,8 @@ class Studio:
         tokens: The special tokens, where the schema knows better than the pool.
 
     Some templates write no end of the turn: what begins the next turn ends it. Their turns are completed with the
-    schema's own marker, as the model would write it.
+    schema's own marker, as the model would write it. Others write the next generation prompt even when they are not
+    asked to: their turns end where the model would stop.
     """
 
     def __init__(
@@ -87,7 +88,8 @@ class Studio:
         self._tokens = tokens or {}
         self._prefills = [self._prefill(variables) for variables in shape.states]
         self._is_closed = [_leaves_nothing_open(derenderer, prefill) for prefill in self._prefills]
-        self._end = self._unwritten_end(derenderer.schema.turn.end)
+        self._markers = derenderer.schema.turn.end
+        self._behind = [self._behind_answer(variables) for variables in shape.states]
 
     def turns(self, conversations: Sequence[Conversation]) -> Iterator[CutTurn | NoTurn]:
         """The last turn of each conversation in each state of the template."""
@@ -106,8 +108,8 @@ class Studio:
         """Whole conversations as text; `None` where the template refuses."""
         requests = [self._request(conversation, variables, prompt=False) for conversation, variables in conversations]
         return [
-            answer.text + self._end if isinstance(answer, Rendered) else None
-            for answer in self._pool.render(self._template, requests)
+            self._finished(answer.text, self.shape.states.index(variables)) if isinstance(answer, Rendered) else None
+            for answer, (_, variables) in zip(self._pool.render(self._template, requests), conversations, strict=True)
         ]
 
     def _cut(
@@ -119,7 +121,7 @@ class Studio:
         assert isinstance(prompted, Rendered)
         assert isinstance(full, Rendered)
         variables = self.shape.states[state]
-        finished = full.text + self._end
+        finished = self._finished(full.text, state)
         if finished.startswith(prompted.text):
             output = finished.removeprefix(prompted.text)
             return CutTurn(conversation, variables, prompted.text, output, prompted.text)
@@ -139,7 +141,10 @@ class Studio:
         return CutTurn(conversation, self.shape.states[state], prompt if continues_prefill else header, output, header)
 
     def _prefill(self, variables: Mapping[str, Any]) -> str:
-        """What the generation prompt writes beyond what every finished turn begins with."""
+        """What the generation prompt writes beyond what every finished turn begins with.
+
+        Empty when they have nothing in common behind the question, since then the turns do not continue the prompt.
+        """
         conversations = [Conversation((_QUESTION, probe)) for probe in _PROBES]
         requests = [self._request(conversation, variables, prompt=False) for conversation in conversations]
         requests.append(self._request(conversations[0], variables, prompt=True))
@@ -148,14 +153,24 @@ class Studio:
             return ""
         texts = [answer.text for answer in finished if isinstance(answer, Rendered)]
         common = os.path.commonprefix([prompted.text, *texts])  # noqa: RUF071 - of texts, not of paths
-        return prompted.text.removeprefix(_BEGUN_MARKER.sub("", common))
+        common = _BEGUN_MARKER.sub("", common)
+        return "" if common.rstrip().endswith(_QUESTION.text) else prompted.text.removeprefix(common)
 
-    def _unwritten_end(self, markers: Sequence[str]) -> str:
-        """The first end-of-turn marker when the template writes none behind an answer."""
+    def _behind_answer(self, variables: Mapping[str, Any]) -> str:
+        """What a finished conversation holds behind the text of its last turn."""
         answered = Conversation((_QUESTION, _PROBES[0]))
-        (answer,) = self._pool.render(self._template, [self._request(answered, self.shape.states[0], prompt=False)])
-        behind = answer.text.rpartition(_PROBES[0].text)[2] if isinstance(answer, Rendered) else ""
-        return "" if not markers or any(marker in behind for marker in markers) else markers[0]
+        (answer,) = self._pool.render(self._template, [self._request(answered, variables, prompt=False)])
+        return answer.text.rpartition(_PROBES[0].text)[2] if isinstance(answer, Rendered) else ""
+
+    def _finished(self, text: str, state: int) -> str:
+        """A rendered conversation up to the end of its last turn."""
+        behind = self._behind[state]
+        end = max((behind.rfind(marker) + len(marker) for marker in self._markers if marker in behind), default=0)
+        if end and not behind[end:].isspace():
+            text = text.removesuffix(behind[end:])
+        if end or not self._markers or text.rstrip().endswith(self._markers):
+            return text
+        return text + self._markers[0]
 
     def _request(self, conversation: Conversation, variables: Mapping[str, Any], *, prompt: bool) -> RenderRequest:
         turns = conversation.turns[:-1] if prompt else conversation.turns
