@@ -1,0 +1,127 @@
+"""Inference from end to end: probe, find the notation and the literals, assemble candidates, and let proof decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import replace
+
+from rgw.errors import EngineError, RegistryError
+from rgw.inference.assembly import Choices, assemble
+from rgw.inference.forms import CallForm, FlattenedJson, JsonCalls, calling, find_form
+from rgw.inference.model import Inference
+from rgw.inference.sightings import Sighting, sightings
+from rgw.inference.turns import TurnForm, TurnReader
+from rgw.proof.certificate import Proof
+from rgw.proof.proving import prove
+from rgw.proof.shapes import ShapeError, discover
+from rgw.registry.model import Schema
+from rgw.templates.rendering import RenderLimits, RenderPool
+
+LIMITS = RenderLimits(seconds=2.0, call_seconds=20.0)
+"""What rendering may take while a template is inferred."""
+
+_TRIAL_CONVERSATIONS = 40
+_TRIAL_SEED = 1
+_PROOF_SEED = 2
+_MOST_ROUNDS = 6
+
+
+def infer(
+    template: str,
+    *,
+    name: str = "inferred",
+    conversations: int = 200,
+    seed: int = 0,
+    pool: RenderPool | None = None,
+) -> Inference:
+    """Infer a response schema from a chat template alone, and try to prove it.
+
+    Args:
+        template: The chat template; it is only ever rendered in bounded workers.
+        name: What to call the schema.
+        conversations: How many conversations the proof tries, none of which inference has seen.
+        seed: The same seed gives the same result.
+        pool: Where to render; by default a pool of this call's own.
+
+    Raises:
+        EngineError: Templates cannot be rendered here at all.
+    """
+    with nullcontext(pool) if pool is not None else RenderPool(limits=LIMITS) as renderer:
+        renderer.start()
+        try:
+            shape = discover(renderer, template)
+        except ShapeError as error:
+            return Inference(None, failure=f"the template renders no conversation: {error}")
+        seen = sightings(renderer, template, shape, seed=seed)
+        if not seen:
+            return Inference(None, failure="no finished turn continues the template's own generation prompt")
+        return _Search(renderer, template, seen, name, conversations, seed).result()
+
+
+class _Search:
+    """Candidates for one template, the plainest first."""
+
+    def __init__(
+        self, pool: RenderPool, template: str, seen: list[Sighting], name: str, conversations: int, seed: int
+    ) -> None:
+        self._pool = pool
+        self._template = template
+        self._seen = seen
+        self._name = name
+        self._conversations = conversations
+        self._seed = seed
+
+    def result(self) -> Inference:
+        calls = find_form(self._seen)
+        if calls is None and any(sighting.turn.calls for sighting in self._seen) and calling(self._seen):
+            return Inference(None, failure="the calls are written in no notation that the dialect can express")
+        best: Inference | None = None
+        for round_number, candidate in enumerate(self._candidates(calls), start=1):
+            inference = self._tried(candidate, calls, round_number)
+            if inference.proved:
+                return inference
+            best = best or inference
+            if round_number == _MOST_ROUNDS:
+                break
+        assert best is not None
+        return best
+
+    def _candidates(self, calls: CallForm | None) -> Iterator[Schema]:
+        turn, calls = self._literals(calls)
+        yield assemble(self._name, turn, calls, Choices())
+        yield assemble(self._name, turn, calls, Choices(reserve=False))
+
+    def _literals(self, calls: CallForm | None) -> tuple[TurnForm, CallForm | None]:
+        """The literals of the turn; calls that nothing opens are read by their beginning."""
+        turn = TurnReader(self._seen, calls).form()
+        if isinstance(calls, JsonCalls) and not (turn.call_open.core or turn.section_open.core):
+            flattened = FlattenedJson.fit(self._seen)
+            if flattened is not None:
+                return TurnReader(self._seen, flattened).form(), flattened
+        return turn, calls
+
+    def _tried(self, candidate: Schema, calls: CallForm | None, rounds: int) -> Inference:
+        notation = calls.title if calls is not None else ""
+        inference = Inference(candidate, rounds=rounds, notation=notation)
+        try:
+            trial = self._prove(candidate, _TRIAL_CONVERSATIONS, _TRIAL_SEED)
+            if trial.proved:
+                trial = self._prove(candidate, self._conversations, _PROOF_SEED)
+        except (RegistryError, EngineError) as error:
+            return replace(inference, failure=f"the candidate does not load: {error}")
+        return replace(inference, proof=trial, failure="" if trial.proved else _reason(trial))
+
+    def _prove(self, candidate: Schema, count: int, seed: int) -> Proof:
+        return prove(self._template, candidate, count=count, seed=self._seed + seed, pool=self._pool)
+
+
+def _reason(proof: Proof) -> str:
+    """Why a proof failed, in one line."""
+    if proof.findings:
+        return proof.findings[0].message
+    if proof.counterexample is None:
+        return "nothing was read well"
+    trip = proof.counterexample.trip
+    what = ", ".join(trip.notes) or "no note"
+    return f"{proof.counterexample.check.value}: {trip.outcome.value}: {what}"

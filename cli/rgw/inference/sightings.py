@@ -1,0 +1,292 @@
+"""What a template writes for a turn whose every name, key, value, text and thought is known and like nothing else.
+
+Probe conversations are rendered, their assistant turns cut out against the generation prompt, and the known words found
+in them: a sighting. What stands between the words is the template's own. What it means is for others to say.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from random import Random
+from typing import Any, NamedTuple
+
+from rgw.inference.literals import common_prefix
+from rgw.proof.model import Call, Conversation, Role, Turn
+from rgw.proof.shapes import PROBE_DATE, Shape
+from rgw.templates.rendering import Rendered, RenderPool, RenderRequest
+
+_LETTERS = "bcdfghjklmnpqrstvwxz"
+_STATES_TRIED = 4
+
+
+class SlotKind(Enum):
+    """What of a turn a word stands for."""
+
+    REASONING = "reasoning"
+    TEXT = "text"
+    NAME = "name"
+    KEY = "key"
+    VALUE = "value"
+    ID = "id"
+
+
+class Slot(NamedTuple):
+    """A place in a turn: which call, and which of its arguments."""
+
+    kind: SlotKind
+    call: int = 0
+    argument: int = 0
+
+
+class Mark(NamedTuple):
+    """A word of a slot, found in the output."""
+
+    slot: Slot
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A cut-out turn with its known words.
+
+    Attributes:
+        label: What was probed, in words for people.
+        turn: What was meant.
+        output: What the template wrote for it behind the header of an assistant's turn.
+        marks: Where the known words stand, in order.
+        header: What stands before `output`, back to the last known word.
+        prefill: What the generation prompt writes behind the header.
+        follower: What the template writes between the turn and the next message; `None` when the turn is the last.
+        after_tool: The turn follows the result of a tool.
+    """
+
+    label: str
+    turn: Turn
+    output: str
+    marks: tuple[Mark, ...]
+    header: str
+    prefill: str
+    follower: str | None = None
+    after_tool: bool = False
+
+    @property
+    def end(self) -> int:
+        """Where the turn ends in `output`."""
+        return len(self.output) if self.follower is None else len(self.output) - len(self.follower)
+
+
+class Words:
+    """Random words, numbers and names that are unlike each other and unlike anything in a template."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = Random(seed)  # noqa: S311 - nothing secret
+
+    def word(self) -> str:
+        """A word of ten consonants."""
+        return "".join(self._random.choice(_LETTERS) for _ in range(10))
+
+    def number(self) -> int:
+        """A number of nine digits without a zero."""
+        return int("".join(self._random.choice("123456789") for _ in range(9)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Probe:
+    label: str
+    conversation: Conversation
+    position: int
+    variables: Mapping[str, Any]
+
+    @property
+    def turn(self) -> Turn:
+        return self.conversation.turns[self.position]
+
+
+_CALLS: tuple[tuple[str, tuple[tuple[type, ...], ...]], ...] = (
+    ("no call", ()),
+    ("a call", ((str, str),)),
+    ("a call without arguments", ((),)),
+    ("two calls", ((str, str), (str,))),
+    ("three calls", ((str,), (), (str, str, str))),
+)
+_TYPED: tuple[tuple[str, tuple[tuple[type, ...], ...]], ...] = (
+    ("a call with a number", ((str, int, str, int),)),
+    ("a call with numbers", ((int, int),)),
+)
+
+
+def sightings(pool: RenderPool, template: str, shape: Shape, *, seed: int) -> list[Sighting]:
+    """Probe a template in each of its states.
+
+    Returns:
+        What was seen, the default state first; turns that do not continue the generation prompt are left out.
+    """
+    seen: list[Sighting] = []
+    for variables in shape.states[:_STATES_TRIED]:
+        probes = list(_probes(Words(seed), shape, variables))
+        seen += _observed(pool, template, shape, probes)
+    return seen
+
+
+def _probes(make: Words, shape: Shape, variables: Mapping[str, Any]) -> Iterator[_Probe]:
+    state = "".join(f", {name}={value}" for name, value in variables.items())
+    for label, kinds in _CALLS:
+        for thinks in (False, True):
+            for says in (False, True):
+                if kinds or says:
+                    turn = _turn(make, kinds, thinks=thinks, says=says)
+                    what = " and ".join(["reasoning"] * thinks + ["text"] * says + [label] * bool(kinds))
+                    yield _probe(make, f"{what}{state}", (), turn, (), variables)
+    for label, kinds in _TYPED:
+        yield _probe(make, f"{label}{state}", (), _turn(make, kinds), (), variables)
+    answer = _turn(make, (), says=True)
+    yield _probe(make, f"text, then a question{state}", (), answer, (_user(make),), variables)
+    if shape.tool_results:
+        calling = _turn(make, ((str,),))
+        yield _probe(make, f"a call, then its result{state}", (), calling, _round(make, calling), variables)
+        earlier = _turn(make, ((str,),))
+        yield _probe(make, f"text after a result{state}", (earlier, *_round(make, earlier)), answer, (), variables)
+
+
+def _probe(
+    make: Words,
+    label: str,
+    before: Sequence[Turn],
+    turn: Turn,
+    behind: Sequence[Turn],
+    variables: Mapping[str, Any],
+) -> _Probe:
+    turns = (_user(make), *before, turn, *behind)
+    tools = [_tool(call) for each in turns for call in each.calls] or [_tool(Call(make.word(), {}))]
+    return _Probe(label, Conversation(turns, tuple(tools)), 1 + len(before), variables)
+
+
+def _turn(make: Words, kinds: Sequence[Sequence[type]], *, thinks: bool = False, says: bool = False) -> Turn:
+    calls = tuple(
+        Call(make.word(), {make.word(): make.word() if kind is str else make.number() for kind in call})
+        for call in kinds
+    )
+    return Turn(Role.ASSISTANT, make.word() if says else "", make.word() if thinks else "", calls)
+
+
+def _user(make: Words) -> Turn:
+    return Turn(Role.USER, make.word())
+
+
+def _round(make: Words, calling: Turn) -> tuple[Turn, ...]:
+    return tuple(Turn(Role.TOOL, make.word(), answers=call.name) for call in calling.calls)
+
+
+def _tool(call: Call) -> Mapping[str, Any]:
+    properties = {
+        key: {"type": "string" if isinstance(value, str) else "integer", "description": "A value."}
+        for key, value in call.arguments.items()
+    }
+    parameters = {"type": "object", "properties": properties, "required": []}
+    function = {"name": call.name, "description": "A tool.", "parameters": parameters}
+    return {"type": "function", "function": function}
+
+
+# -- rendering and cutting -----------------------------------------------------------------------------------------
+
+
+class _Written(NamedTuple):
+    probe: _Probe
+    prompt: str
+    full: str
+
+
+def _observed(pool: RenderPool, template: str, shape: Shape, probes: Sequence[_Probe]) -> list[Sighting]:
+    probes = [probe for probe in probes if shape.parallel_calls or len(probe.turn.calls) < 2]
+    requests = [
+        request
+        for probe in probes
+        for request in (_request(shape, probe, prompt=True), _request(shape, probe, prompt=False))
+    ]
+    answers = iter(pool.render(template, requests))
+    written = [
+        _Written(probe, prompt.text, full.text)
+        for probe, prompt, full in zip(probes, answers, answers, strict=True)
+        if isinstance(prompt, Rendered) and isinstance(full, Rendered)
+    ]
+    prefill = _prefill(written)
+    return [sighting for each in written if (sighting := _cut(shape, each, prefill)) is not None]
+
+
+def _request(shape: Shape, probe: _Probe, *, prompt: bool) -> RenderRequest:
+    turns = probe.conversation.turns
+    return RenderRequest(
+        shape.messages(turns[: probe.position] if prompt else turns),
+        tools=shape.tools(probe.conversation),
+        add_generation_prompt=prompt,
+        variables=probe.variables,
+        now=PROBE_DATE,
+    )
+
+
+def _prefill(written: Iterable[_Written]) -> str:
+    """What the generation prompt writes beyond what every finished turn begins with."""
+    beyond = ""
+    for probe, prompt, full in written:
+        rest = prompt[len(common_prefix([prompt, full])) :]
+        said = probe.conversation.turns[probe.position - 1].text
+        if said not in rest and len(rest) > len(beyond) and prompt.find(said) >= 0:
+            beyond = rest
+    return beyond
+
+
+def _cut(shape: Shape, written: _Written, prefill: str) -> Sighting | None:
+    probe, prompt, full = written
+    head = prompt.removesuffix(prefill)
+    if not full.startswith(head):
+        return None
+    output = full.removeprefix(head)
+    before = probe.conversation.turns[probe.position - 1]
+    follower = None
+    if probe.position + 1 < len(probe.conversation.turns):
+        next_word = output.find(probe.conversation.turns[probe.position + 1].text)
+        if next_word < 0:
+            return None
+        output = output[:next_word]
+        follower = ""
+    marks = tuple(_marks(_slots(shape, probe), output))
+    if follower is not None:
+        follower = output[marks[-1].end :] if marks else output
+    return Sighting(
+        label=probe.label,
+        turn=probe.turn,
+        output=output,
+        marks=marks,
+        header=head[head.rfind(before.text) + len(before.text) :],
+        prefill=prefill,
+        follower=follower,
+        after_tool=before.role is Role.TOOL,
+    )
+
+
+def _slots(shape: Shape, probe: _Probe) -> Mapping[str, Slot]:
+    """The words of the turn and the slots that they stand for."""
+    turn = probe.turn
+    slots = {turn.reasoning: Slot(SlotKind.REASONING), turn.text: Slot(SlotKind.TEXT)}
+    message = shape.messages(probe.conversation.turns)[probe.position]
+    for number, (call, written) in enumerate(zip(turn.calls, message.get("tool_calls", ()), strict=False)):
+        slots[call.name] = Slot(SlotKind.NAME, number)
+        if (identity := written.get("id")) is not None and call.name not in identity:
+            slots[identity] = Slot(SlotKind.ID, number)
+        for position, (key, value) in enumerate(call.arguments.items()):
+            slots[key] = Slot(SlotKind.KEY, number, position)
+            slots[str(value)] = Slot(SlotKind.VALUE, number, position)
+    slots.pop("", None)
+    return slots
+
+
+def _marks(slots: Mapping[str, Slot], output: str) -> Iterator[Mark]:
+    if not slots:
+        return
+    pattern = re.compile("|".join(map(re.escape, sorted(slots, key=len, reverse=True))))
+    for match in pattern.finditer(output):
+        yield Mark(slots[match[0]], match.start(), match.end())
