@@ -111,7 +111,8 @@ def _harmony(turn: Turn) -> str:
 
 def _llama3(turn: Turn) -> str:
     calls = (f'{{"name": "{name}", "parameters": {_json(arguments)}}}' for name, arguments in turn.calls)
-    return turn.text + "".join(calls) + _ended(turn, "<|eot_id|>")
+    between = "<|python_tag|>" if turn.text and turn.calls else ""
+    return turn.text + between + "".join(calls) + _ended(turn, "<|eot_id|>")
 
 
 def _literal(value: Any) -> str:
