@@ -269,7 +269,7 @@ class _Probes:
         answers = self._pool.render(self._template, [replace(prompt, variables=variables) for variables in candidates])
         distinct: dict[str, Mapping[str, Any]] = {}
         for variables, answer in zip(candidates, answers, strict=True):
-            if isinstance(answer, Rendered):
+            if isinstance(answer, Rendered) and not _prints(answer, variables, answers[0]):
                 distinct.setdefault(_behind_question(answer), variables)
         return tuple(distinct.values()) or ({},)
 
@@ -323,6 +323,13 @@ def _call_score(answer: Rendered | RenderFailure) -> int:
 
 def _behind_question(answer: Rendered) -> str:
     return answer.text[answer.text.rfind(_USER.text) :]
+
+
+def _prints(answer: Rendered, variables: Mapping[str, Any], default: Rendered | RenderFailure) -> bool:
+    """Whether a prompt spells out the yes or no of a variable that is no switch but a text, such as a marker."""
+    usual = default.text.lower() if isinstance(default, Rendered) else ""
+    words = (str(value).lower() for value in variables.values())
+    return any(answer.text.lower().count(word) > usual.count(word) for word in words)
 
 
 def _is_faithful(text: str) -> bool:
