@@ -48,7 +48,7 @@ class TestVerdict:
         ],
     )
     def test_others_are_refused_with_the_pattern_named(self, schema: Schema, pattern: str) -> None:
-        growth = check_growth(schema, budget=5)
+        growth = check_growth(schema, limit=1)
         assert (growth.linear, growth.pattern) == (False, pattern)
         assert growth.ratio > 2.6
         assert growth.shape

@@ -15,12 +15,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+from rgw.derender.engines import runnable_dialect
 from rgw.derender.pattern_examples import example_of
 from rgw.errors import EngineError, RegistryError
 from rgw.registry.model import Dialect, LayoutRules, Origin, Schema, TurnRules, UntypedValues
 
 MAXIMUM_RATIO = 2.6
 """How much longer twice the input may take: linear is 2, the rest is noise."""
+
+_WALL_SECONDS = 600.0
+"""A last resort where the worker cannot end itself: processor time is what counts, whatever else the machine does."""
 
 NOISE_SECONDS = 0.004
 """Times below this say nothing about growth."""
@@ -60,13 +64,13 @@ class Growth:
             )
 
 
-def check_growth(schema: Schema, *, largest: int = 16_000, budget: float = 30.0) -> Growth:
+def check_growth(schema: Schema, *, largest: int = 16_000, limit: float = 3.0) -> Growth:
     """Measure a schema in a separate process.
 
     Args:
         schema: The schema; it is not trusted.
-        largest: Characters of the largest input of each shape.
-        budget: Wall-clock seconds for the whole check.
+        largest: Characters of the largest input of each shape; a suspicion is confirmed on four times as many.
+        limit: Processor seconds that reading one input may take; more is growth enough.
 
     Returns:
         The first shape on which reading grows faster than linearly, or that there is none.
@@ -74,34 +78,33 @@ def check_growth(schema: Schema, *, largest: int = 16_000, budget: float = 30.0)
     Raises:
         EngineError: The process could not run the schema at all.
     """
-    last, overran, complaint = _run(schema, ["measure", str(largest)], budget)
+    last, complaint = _run(schema, ["measure", str(limit), str(largest)])
     if last is None:
         raise EngineError(f"the growth of schema {schema.name} could not be measured: {complaint or 'no answer'}")
-    if not overran:
+    if "linear" in last:
         return Growth(**last)
     shape = Shape(*last["shape"])
-    return Growth(False, str(shape), _slow_pattern(schema, shape), last["size"], budget, float("inf"))
+    return Growth(False, str(shape), _slow_pattern(schema, shape), last["size"], limit, float("inf"))
 
 
 def _slow_pattern(schema: Schema, shape: Shape) -> str:
     """Which pattern of the schema is slow on a shape: each is searched alone, in growing texts, until one hangs."""
-    last, _, _ = _run(schema, ["patterns", *shape], 2.0)
+    last, _ = _run(schema, ["patterns", "1.0", *shape])
     return str(last["pattern"]) if last else ""
 
 
-def _run(schema: Schema, arguments: Sequence[str], budget: float) -> tuple[dict[str, Any] | None, bool, str]:
-    """Run the worker; return the last line it wrote, whether it overran, and the last line of its complaints."""
+def _run(schema: Schema, arguments: Sequence[str]) -> tuple[dict[str, Any] | None, str]:
+    """Run the worker; return the last line that it wrote before it ended or was ended, and its last complaint."""
     command = [sys.executable, "-m", "rgw.derender.growth_worker", *arguments]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         try:
-            answer, complaint = process.communicate(json.dumps(schema_to_dict(schema)).encode(), timeout=budget)
+            answer, complaint = process.communicate(json.dumps(schema_to_dict(schema)).encode(), timeout=_WALL_SECONDS)
         except subprocess.TimeoutExpired:
             process.kill()
             answer, complaint = process.communicate()
-            last = _last_line(answer)
-            return (json.loads(last) if last else None), True, _last_line(complaint)
-    last = _last_line(answer) if process.returncode == 0 else ""
-    return (json.loads(last) if last else None), False, _last_line(complaint)
+    failed = process.returncode > 0
+    last = "" if failed else _last_line(answer)
+    return (json.loads(last) if last else None), _last_line(complaint)
 
 
 def require_linear(schema: Schema) -> None:
@@ -175,8 +178,19 @@ def _unfinished_calls(schema: Schema) -> Iterator[str]:
 
 
 def patterns_of(schema: Schema) -> list[str]:
-    """Every regular expression of a schema; delimiters that are literals, escaped."""
-    return sorted(set(_patterns([schema.dialects[dialect] for dialect in schema.dialects])))
+    """Every regular expression of the dialect that runs here; delimiters that are literals, escaped."""
+    return sorted(set(map(_without_comments, _patterns(schema.dialects[runnable_dialect(schema)]))))
+
+
+_VERBOSE = "(?x)"
+_COMMENT_OR_SPACE = re.compile(r"(\\.|\[(?:\\.|[^\]\\])*\])|#[^\n]*|\s+", re.DOTALL)
+
+
+def _without_comments(pattern: str) -> str:
+    """A verbose pattern without its comments and white space, so that only what it matches is left."""
+    if not pattern.startswith(_VERBOSE):
+        return pattern
+    return _COMMENT_OR_SPACE.sub(lambda match: match[1] or "", pattern.removeprefix(_VERBOSE))
 
 
 _LITERAL_KEYS = ("open", "close", "start_anchor")
