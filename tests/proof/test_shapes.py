@@ -108,7 +108,8 @@ def test_the_states_are_those_that_change_the_generation_prompt(pool: RenderPool
 
 
 def test_a_text_with_a_default_is_no_state(pool: RenderPool) -> None:
-    template = "{% set user = user or 'user:' %}{% set bot = bot | default('bot:') %}" + (
+    template = (
+        "{% set user = user or 'user:' %}{% set bot = bot | default('bot:') %}"
         "{% for m in messages %}{{ user if m.role == 'user' else bot }}{{ m.content }}|{% endfor %}"
         "{% if add_generation_prompt %}{{ bot }}{% endif %}"
     )
