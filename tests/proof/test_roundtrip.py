@@ -220,6 +220,10 @@ def test_what_is_ill_formed_is_flagged_with_its_codes(pool: RenderPool) -> None:
         (Turn(Role.ASSISTANT, ""), Turn(Role.ASSISTANT, "a"), ("text: made up",)),
         (Turn(Role.ASSISTANT, "a"), Turn(Role.ASSISTANT, "b"), ("text: changed",)),
         (Turn(Role.ASSISTANT, reasoning="a\n"), Turn(Role.ASSISTANT, reasoning="a"), ("reasoning: outer white space",)),
+        (Turn(Role.ASSISTANT, "a\n"), Turn(Role.ASSISTANT, reasoning="a"), ("text: written as reasoning",)),
+        (Turn(Role.ASSISTANT, " "), Turn(Role.ASSISTANT, reasoning=" "), ("text: written as reasoning",)),
+        (Turn(Role.ASSISTANT, reasoning=" "), Turn(Role.ASSISTANT, " "), ("reasoning: written as text",)),
+        (Turn(Role.ASSISTANT, " "), Turn(Role.ASSISTANT), ("text: outer white space",)),
     ],
 )
 def test_differences_of_texts_are_named(meant: Turn, back: Turn, notes: tuple[str, ...]) -> None:

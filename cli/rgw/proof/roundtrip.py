@@ -153,17 +153,23 @@ def with_blank_parts(meant: Turn, back: Turn) -> Turn:
     def part(one: str, other: str) -> str:
         return one * 2 if one.isspace() and not other else other
 
+    if _moved(meant, back):
+        return back
     return replace(back, text=part(meant.text, back.text), reasoning=part(meant.reasoning, back.reasoning))
 
 
 def _moved(meant: Turn, back: Turn) -> str:
     """How the only words of a turn came back in another place, as some templates write them; empty: not so."""
-    text, thought = meant.text.strip(), meant.reasoning.strip()
-    if text and not meant.reasoning and not back.text and text == back.reasoning.strip():
+    if not meant.reasoning and not back.text and _same_words(meant.text, back.reasoning):
         return "text: written as reasoning"
-    if thought and not meant.text and not back.reasoning and thought == back.text.strip():
+    if not meant.text and not back.reasoning and _same_words(meant.reasoning, back.text):
         return "reasoning: written as text"
     return ""
+
+
+def _same_words(meant: str, back: str) -> bool:
+    """Whether there is something, and it is the same but for outer white space; nothing but that must be the same."""
+    return bool(back) and (meant == back or (bool(back.strip()) and meant.strip() == back.strip()))
 
 
 def differences(meant: Turn, back: Turn) -> tuple[str, ...]:
