@@ -2,11 +2,15 @@
 
 The folder holds an `index.tsv` with the columns `file`, `sha256`, `family`, `kind`, `hub_confirmed`, `model_repo` and
 `all_models`, and the texts under `templates/`. Only verbatim templates whose bytes were confirmed against the hub are
-registered; no text is kept, only its hash, its line fingerprint and the repositories that serve it.
+registered; no text is kept, only its hash, its fingerprints and the repositories that serve it.
+
+With `--behaviours` nothing is registered: the registered templates whose text lies anywhere below the folder get the
+fingerprint of their behaviour, where they have none of the current suite of probes.
 
     python scripts/register_templates.py ../shared/corpus --schema qwen3 --family qwen3 --family qwen2.5
     python scripts/register_templates.py ../shared/corpus --schema new --schema-file drafts/new.yaml --file x.jinja
     python scripts/register_templates.py ../shared/corpus --without-schema "drops tool calls" --file x.jinja
+    python scripts/register_templates.py ../shared/corpus --behaviours
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from typing import Any
 
 import yaml
 
+from rgw.proof.behaviour import SUITE, behaviour_of
 from rgw.proof.proving import prove
 from rgw.registry.journal import replace_files
 from rgw.registry.loader import Registry, load_registry, packaged_registry_path
@@ -32,6 +37,7 @@ from rgw.registry.yaml_reading import read_yaml
 from rgw.registry.yaml_writing import dump_yaml
 from rgw.templates.rendering import RenderPool
 from rgw.templates.similarity import line_fingerprint
+from rgw.templates.texts import texts_in_folder
 
 REPOSITORIES_KEPT = 12
 
@@ -39,6 +45,9 @@ REPOSITORIES_KEPT = 12
 def main() -> int:
     """Prove the chosen templates and register those that prove; the exit code is 1 when any does not."""
     arguments = _arguments()
+    if arguments.behaviours:
+        _add_behaviours(arguments.corpus)
+        return 0
     rows = list(_chosen(arguments))
     registry = load_registry()
     schema = _schema(arguments, registry)
@@ -56,7 +65,10 @@ def main() -> int:
                 if not proof.proved:
                     unproved += 1
                     continue
-            additions.append((_entry(row, arguments), line_fingerprint(text)))
+            entry = _entry(row, arguments)
+            if behaviour := behaviour_of(pool, text):
+                entry["behaviour"] = str(behaviour)
+            additions.append((entry, line_fingerprint(text)))
     if additions and not arguments.dry_run:
         _add(additions, arguments.schema_file)
     return int(unproved > 0)
@@ -68,6 +80,7 @@ def _arguments() -> argparse.Namespace:
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--schema")
     what.add_argument("--without-schema", metavar="REASON")
+    what.add_argument("--behaviours", action="store_true")
     parser.add_argument("--schema-file", type=Path, help="the schema, when it is not in the registry yet; it is added")
     parser.add_argument("--family", action="append", default=[], help="rows of this family")
     parser.add_argument("--file", action="append", default=[], help="this row")
@@ -115,6 +128,7 @@ def _add(additions: list[tuple[dict[str, Any], str]], schema_file: Path | None) 
             if entry["sha256"] in known:
                 old = templates["templates"][known[entry["sha256"]]]
                 old["schema"] = entry["schema"]
+                old.update({"behaviour": entry["behaviour"]} if "behaviour" in entry else {})
                 old.pop("reason", None)
                 old.update({"reason": entry["reason"]} if "reason" in entry else {})
             else:
@@ -124,6 +138,26 @@ def _add(additions: list[tuple[dict[str, Any], str]], schema_file: Path | None) 
         if schema_file is not None:
             files[f"schemas/{schema_file.name}"] = schema_file.read_text(encoding="utf-8")
         replace_files(root, files)
+
+
+def _add_behaviours(folder: Path) -> None:
+    """Fill in what the registered templates behave like, for those whose text is in the folder."""
+    texts = texts_in_folder(folder)
+    root = packaged_registry_path()
+    current = f"{SUITE}-"
+    with RenderPool() as pool:
+        behaviours = {
+            template.sha256: behaviour_of(pool, texts[template.sha256])
+            for template in load_registry().templates.values()
+            if template.sha256 in texts and not (template.behaviour or "").startswith(current)
+        }
+    with _locked(root):
+        templates = yaml.safe_load((root / "templates.yaml").read_text(encoding="utf-8"))
+        for entry in templates["templates"]:
+            if behaviour := behaviours.get(entry["sha256"]):
+                entry["behaviour"] = str(behaviour)
+        replace_files(root, {"templates.yaml": dump_yaml(templates)})
+    print(f"{len(behaviours)} templates were rendered")
 
 
 @contextmanager

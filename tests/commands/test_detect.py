@@ -109,3 +109,36 @@ def test_names_cannot_reach_the_terminal_raw(rgw: Rgw, tmp_path: Path) -> None:
         assert "\x07" not in outcome.out + outcome.err
     assert r"\x1b]0;owned\x07[bold]model[/bold]" in alone.out.replace("\n", "")
     assert r"\x1b[2J" in among_others.err
+
+
+def test_an_unrecognised_template_is_looked_at_closely_on_request(rgw: Rgw) -> None:
+    plain = rgw("detect", EXAMPLES / "edited-model", *KIOSK, "--json").document["results"][0]
+    outcome = rgw("detect", EXAMPLES / "edited-model", *KIOSK, "--behaviour", "--json")
+    assert outcome.code == 1
+    [result] = outcome.document["results"]
+    behaviour = result.pop("behaviour")
+    assert result == plain
+    assert behaviour["variant"] == "kiosk"
+    assert behaviour["differences"][0] == "a prompt with tools"
+    view = rgw("detect", EXAMPLES / "edited-model", *KIOSK, "--behaviour").out
+    assert "the first that differs: a prompt with tools" in " ".join(view.split())
+
+
+def test_a_rewritten_template_behaves_like_the_registered_one_and_stays_unrecognised(rgw: Rgw, tmp_path: Path) -> None:
+    path = tmp_path / "rewritten.jinja"
+    path.write_text("{#- the same -#}\n" + TEMPLATE.read_text("utf-8"), "utf-8")
+    outcome = rgw("detect", path, *KIOSK, "--behaviour")
+    assert outcome.code == 1
+    assert "identically to kiosk (kiosk) on 16 probes" in outcome.out
+
+
+def test_a_recognised_template_is_not_rendered(rgw: Rgw) -> None:
+    [result] = rgw("detect", MODEL, *KIOSK, "--behaviour", "--prove", "--json").document["results"]
+    assert "behaviour" not in result
+
+
+def test_the_schemas_that_prove_are_named(rgw: Rgw, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rgw.commands.detect._CONVERSATIONS", 20)
+    outcome = rgw("detect", EXAMPLES / "edited-model", *KIOSK, "--prove", "--json")
+    assert outcome.code == 1
+    assert outcome.document["results"][0]["proving_schemas"] == ["kiosk"]

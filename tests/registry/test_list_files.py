@@ -31,6 +31,8 @@ templates:
     repos: [owner/model-1.5, owner/model_2@4742fe8, gpt2]
     seen_in: [trl 1.16.0]
     prefill: "<think>\\n"
+    behaviour: 1-0123abcd01234567
+    certificate: {OTHER_HASH}
   - sha256: {OTHER_HASH}
     schema: null
     variant: plain
@@ -46,6 +48,8 @@ templates:
             repos=("owner/model-1.5", "owner/model_2@4742fe8", "gpt2"),
             seen_in=("trl 1.16.0",),
             prefill="<think>\n",
+            behaviour="1-0123abcd01234567",
+            certificate=OTHER_HASH,
         ),
         OTHER_HASH: RegisteredTemplate(OTHER_HASH, None, "plain", "other", reason="it writes no calls"),
     }
@@ -81,6 +85,8 @@ def template(**changes: str | None) -> str:
             "x.yaml:6: an item of 'repos' must be a hub repository (owner/name), not 'https://hub/owner/name'",
         ),
         (template(seen_in="trl"), "x.yaml:6: 'seen_in' must be a list, not 'trl'"),
+        (template(behaviour="1-0123"), "x.yaml:6: 'behaviour' must be a behaviour fingerprint, not '1-0123'"),
+        (template(certificate="abc"), "x.yaml:6: 'certificate' must be 64 lower-case hexadecimal digits, not 'abc'"),
         (template(prefill="[]"), "x.yaml:6: 'prefill' must be text, not a list"),
         (
             template() + template().removeprefix("templates:\n"),

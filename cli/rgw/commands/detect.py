@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,6 +21,10 @@ from rgw.output import Mode, Output
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from rgw.detection import Detection
+    from rgw.registry.loader import Registry
+
+_CONVERSATIONS = 200
 _EXIT_CODES = {"recognised": 0, "unrecognised": 1, "no_template": 1, "error": 3}
 
 
@@ -32,6 +37,14 @@ def detect(
             " chat_template.json file, or - for a template on stdin.",
         ),
     ],
+    behaviour: Annotated[
+        bool,
+        typer.Option("--behaviour", help="Render an unrecognised template and say what it behaves like."),
+    ] = False,
+    prove: Annotated[
+        bool,
+        typer.Option("--prove", help="Say as well which schemas prove to read it (about a second for each schema)."),
+    ] = False,
     revision: RevisionOption = None,
     registry: RegistryOption = None,
     json: JsonOption = False,
@@ -41,7 +54,8 @@ def detect(
 ) -> None:
     """Say which response schema belongs to a model's chat template.
 
-    The template is identified by the sha256 of its exact text and by nothing else.
+    The template is identified by the sha256 of its exact text and by nothing else. With --behaviour or --prove an
+    unrecognised one is looked at closely, and stays unrecognised.
 
     \b
     rgw detect Qwen/Qwen3-8B
@@ -56,7 +70,11 @@ def detect(
     from rgw.templates.resolve import resolve_many
 
     known = load_registry(registry)
-    results = [detect_template(found, known).to_dict() for found in resolve_many(refs, revision=revision)]
+    detections = [detect_template(found, known) for found in resolve_many(refs, revision=revision)]
+    results = [
+        {**detection.to_dict(), **(_closer(detection, known, output, prove=prove) if behaviour or prove else {})}
+        for detection in detections
+    ]
     output.document(
         results_document(results), human=lambda: _view(results), quiet=(_schema_name(result) for result in results)
     )
@@ -66,6 +84,21 @@ def detect(
         elif result["status"] != "recognised" and output.mode is not Mode.HUMAN:
             output.warning(_told(result))
     raise typer.Exit(max(_EXIT_CODES[result["status"]] for result in results))
+
+
+def _closer(detection: Detection, known: Registry, output: Output, *, prove: bool) -> dict[str, Any]:
+    """What rendering an unrecognised template adds to a result; nothing where there is nothing to render."""
+    template = detection.effective
+    if detection.status != "unrecognised" or template is None:
+        return {}
+    from rgw.proof.recognition import resemblance_of, schemas_that_prove
+
+    resemblance = resemblance_of(template.text, known)
+    found: dict[str, Any] = {"behaviour": resemblance.to_dict() if resemblance else None}
+    if prove:
+        watch = partial(output.progress, description="Proving", total=len(known.schemas))
+        found["proving_schemas"] = list(schemas_that_prove(template.text, known, count=_CONVERSATIONS, watch=watch))
+    return found
 
 
 def _view(results: list[dict[str, Any]]) -> Iterator[RenderableType]:

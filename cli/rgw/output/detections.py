@@ -53,6 +53,9 @@ def _details(result: Result) -> Iterator[RenderableType]:
     if result["nearest"]:
         yield ""
         yield indented(_nearest(result["nearest"]))
+    if "behaviour" in result:
+        yield ""
+        yield indented(card(_closer(result)))
     if result["message"] and result["status"] != "error":
         yield ""
         yield indented(line(result["message"]))
@@ -93,6 +96,24 @@ def _nearest(nearest: Sequence[Mapping[str, Any]]) -> Table:
         for entry in nearest
     ]
     return table(("Alike", "Nearest schema", "Variant", "Template"), rows)
+
+
+def _closer(result: Result) -> Iterator[tuple[str, str | Text]]:
+    """What rendering the template showed."""
+    yield "behaves", _behaviour(result["behaviour"])
+    if "proving_schemas" in result:
+        names = result["proving_schemas"]
+        yield "proved with", line(", ".join(names), NAME) if names else "no schema of the registry"
+
+
+def _behaviour(behaviour: Mapping[str, Any] | None) -> str:
+    if behaviour is None:
+        return "like no registered template: it renders nothing that could be compared"
+    variant = f"{behaviour['variant']} ({behaviour['schema'] or 'no schema'})"
+    if not behaviour["differences"]:
+        return f"identically to {variant} on {behaviour['probes']} probes"
+    first = behaviour["differences"][0]
+    return f"like {variant} on {behaviour['alike']} of {behaviour['probes']} probes; the first that differs: {first}"
 
 
 def _effective(result: Result) -> Mapping[str, Any] | None:

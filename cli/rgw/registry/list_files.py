@@ -12,6 +12,7 @@ from rgw.registry.schema_file import SHA256
 from rgw.registry.yaml_reading import Located
 
 REPOSITORY = r"[\w.-]+(?:/[\w.-]+)?(?:@[\w.-]+)?"
+BEHAVIOUR = r"[0-9]+-(?:[0-9a-f]{8})+"
 
 
 def read_templates(document: Located, schemas: Collection[str]) -> dict[str, RegisteredTemplate]:
@@ -62,7 +63,8 @@ def read_fingerprints(document: Located, templates: Collection[str]) -> dict[str
 
 def _template(entry: Located, schemas: Collection[str]) -> RegisteredTemplate:
     keys = entry.record(
-        required=("sha256", "schema", "variant", "family"), optional=("repos", "seen_in", "prefill", "reason")
+        required=("sha256", "schema", "variant", "family"),
+        optional=("repos", "seen_in", "prefill", "reason", "behaviour", "certificate"),
     )
     schema = None if keys["schema"].is_null() else keys["schema"].text()
     if schema is not None and schema not in schemas:
@@ -82,6 +84,10 @@ def _template(entry: Located, schemas: Collection[str]) -> RegisteredTemplate:
         seen_in=keys["seen_in"].texts() if "seen_in" in keys else (),
         prefill=keys["prefill"].text() if "prefill" in keys else None,
         reason=keys["reason"].nonempty_text() if "reason" in keys else None,
+        behaviour=keys["behaviour"].matching(BEHAVIOUR, "a behaviour fingerprint") if "behaviour" in keys else None,
+        certificate=(
+            keys["certificate"].matching(SHA256, "64 lower-case hexadecimal digits") if "certificate" in keys else None
+        ),
     )
 
 

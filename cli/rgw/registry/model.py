@@ -125,7 +125,8 @@ class Schema:
 class RegisteredTemplate:
     """A chat template that the registry knows, by the sha256 of its exact text.
 
-    `schema` is `None` for a template that is known to have none; `reason` then says why.
+    `schema` is `None` for a template that is known to have none; `reason` then says why. `behaviour` is the fingerprint
+    of what it renders, `certificate` the digest of the proof with which `rgw register` took it.
     """
 
     sha256: str
@@ -136,6 +137,8 @@ class RegisteredTemplate:
     seen_in: tuple[str, ...] = ()
     prefill: str | None = None
     reason: str | None = None
+    behaviour: str | None = None
+    certificate: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
