@@ -69,6 +69,13 @@ def test_a_turn_that_the_template_does_not_end_is_ended_as_the_model_would(pool:
     assert (turn.head, turn.output) == ("[user]hi[assistant]", "yes[end]")
 
 
+def test_a_turn_that_the_template_ends_in_its_own_way_is_left_as_it_is(pool: RenderPool) -> None:
+    template = TEMPLATE.replace('"[end]"', '"[stop]"').replace("[end]", "[stop]")
+    (turn,) = cut(pool, template, conversation("yes"))
+    assert isinstance(turn, CutTurn)
+    assert turn.output == "yes[stop]"
+
+
 def test_a_turn_that_the_template_ends_only_behind_calls_is_ended_once(pool: RenderPool) -> None:
     template = TEMPLATE.replace("[end]", "{{ '[end]' if message.tool_calls }}")
     (answer,) = cut(pool, template, conversation("yes"))

@@ -168,7 +168,7 @@ class Studio:
         end = max((behind.rfind(marker) + len(marker) for marker in self._markers if marker in behind), default=0)
         if end and not behind[end:].isspace():
             text = text.removesuffix(behind[end:])
-        if end or not self._markers or text.rstrip().endswith(self._markers):
+        if behind.strip() or not self._markers or text.rstrip().endswith(self._markers):
             return text
         return text + self._markers[0]
 
