@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import sys
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from rgw.errors import SourceError
+from rgw.templates import gguf
 from rgw.templates.identity import (
     DEFAULT,
     MAX_TEMPLATE_BYTES,
@@ -34,7 +36,9 @@ VOCABULARY_FILES = ("tokenizer.json", "tokenizer.model", "tekken.json", "vocab.j
 
 
 def read_file(path: Path, ref: str) -> ResolvedTemplates:
-    """Read one named file: JSON when its name says so, else the text of a template."""
+    """Read one named file: the metadata of a GGUF file, JSON when its name says so, else the text of a template."""
+    if path.suffix == gguf.SUFFIX or _begins_as_gguf(path):
+        return _read_gguf(path, ref)
     if path.suffix != ".json":
         return _single(_read_bytes(path, ref, MAX_TEMPLATE_BYTES), ref, path.name)
     configuration = _read_json(path, ref)
@@ -80,15 +84,38 @@ def read_directory(directory: Path, ref: str, *, revision: str | None = None) ->
 def require_tokenizer_files(names: set[str], ref: str) -> None:
     """Refuse a directory or repository that holds no tokenizer at all, given the names of its entries."""
     if names.isdisjoint((*SOURCE_FILES, *VOCABULARY_FILES, TEMPLATE_DIRECTORY)):
+        inside = sorted(name for name in names if name.endswith(gguf.SUFFIX))
         raise SourceError(
             f"{ref} holds no tokenizer files",
-            f"name a model directory or repository with {TOKENIZER_CONFIGURATION} or {TEMPLATE_FILE}",
+            f"name the GGUF file itself, such as {_inside(ref, inside[0])}"
+            if inside
+            else f"name a model directory or repository with {TOKENIZER_CONFIGURATION} or {TEMPLATE_FILE}",
         )
 
 
 def unreadable(where: str, error: OSError) -> SourceError:
     """The error for a file or directory that the operating system refuses."""
     return SourceError(f"{where} cannot be read: {error.strerror or error}", "check the path and its permissions")
+
+
+def _begins_as_gguf(path: Path) -> bool:
+    """Whether a file is a GGUF file under another name, as in some stores; only a regular file may be tried."""
+    try:
+        with path.open("rb") if path.is_file() else BytesIO() as file:
+            return file.read(len(gguf.MAGIC)) == gguf.MAGIC
+    except OSError:
+        return False
+
+
+def _read_gguf(path: Path, ref: str) -> ResolvedTemplates:
+    if not path.is_file():
+        raise SourceError(f"{ref} is no regular file", "name the GGUF file itself")
+    try:
+        with path.open("rb") as file:
+            metadata = gguf.read_metadata(file, ref)
+    except OSError as error:
+        raise unreadable(ref, error) from error
+    return ResolvedTemplates(ref, templates=metadata.templates, base_models=metadata.base_models)
 
 
 def _single(data: bytes, ref: str, source: str) -> ResolvedTemplates:

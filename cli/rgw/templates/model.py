@@ -23,7 +23,7 @@ class ChatTemplate:
         name: `default`, `tool_use` or whatever name the source gives it.
         text: The exact string.
         sha256: The identity: sha256 of the UTF-8 bytes of `text`.
-        source: The file that it was read from, relative to the directory or repository.
+        source: The file that it was read from, relative to the directory or repository; the key of GGUF metadata.
         effective: This is the one that renders a conversation with tools.
         bytes_sha256: sha256 of the file's own bytes where it differs from `sha256` (newlines were translated).
     """
@@ -46,6 +46,7 @@ class ResolvedTemplates:
         templates: The tokenizer's templates, then those that only a processor reads.
         native_response_template: The `response_template` that the tokenizer's configuration itself carries.
         renamed_to: What the hub calls the repository now, where that is not `ref`.
+        base_models: The hub repositories that GGUF metadata says the model was made from.
     """
 
     ref: str
@@ -53,6 +54,7 @@ class ResolvedTemplates:
     templates: tuple[ChatTemplate, ...] = ()
     native_response_template: Mapping[str, Any] | None = None
     renamed_to: str | None = None
+    base_models: tuple[str, ...] = ()
 
     @property
     def effective(self) -> ChatTemplate | None:
