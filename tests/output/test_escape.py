@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import json
+import re
 import sys
 import unicodedata
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from rich.console import Console
+from rich.text import Text
 
-from rgw.output.escape import escape_block, escape_json, escape_line
+from rgw.output.escape import escape_block, escape_commands, escape_json, escape_line
+from rgw.output.text import Escaped
 
+COMMAND = re.compile(r"^\s*::|##\[", re.MULTILINE)
+COMMAND_LIKE = st.text(st.sampled_from(":#[]\n\t a\xa0")) | st.text()
 ANY_TEXT = st.text(st.characters(codec=None, categories=None))
 UNSAFE_CATEGORIES = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
@@ -69,3 +76,38 @@ def test_json_is_exact_for_a_program_and_safe_on_a_terminal(value: object) -> No
     encoded = escape_json(json.dumps(value, ensure_ascii=False))
     assert json.loads(encoded) == value
     assert not UNSAFE_CATEGORIES & {unicodedata.category(character) for character in encoded}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("::error::x", r"\x3a:error::x"),
+        ("  ::error::x", r"  \x3a:error::x"),
+        ("a\n\t::stop-commands::x", "a\n\t\\x3a:stop-commands::x"),
+        ("std::vector", "std::vector"),
+        (": :", ": :"),
+        ("see ##[error]x", r"see #\x23[error]x"),
+        ("## [a](b)", "## [a](b)"),
+    ],
+)
+def test_what_a_ci_log_would_obey_is_shown_as_its_escape(text: str, shown: str) -> None:
+    assert escape_commands(text) == shown
+
+
+@given(COMMAND_LIKE)
+def test_no_text_is_a_command_to_a_ci_log(text: str) -> None:
+    assert not COMMAND.search(escape_commands(text))
+    assert json.loads(escape_json(json.dumps(text, ensure_ascii=False))) == text
+    assert "##[" not in escape_json(json.dumps(text, ensure_ascii=False))
+
+
+@given(st.lists(st.tuples(COMMAND_LIKE, st.sampled_from(["", "red", "bold"]))), st.integers(1, 30))
+@example([(":", "red"), (":error::x", "")], 20)
+@example([("##", "red"), ("[error]x", "")], 20)
+@example([("a long line ::error::x", "")], 12)
+def test_no_view_is_a_command_to_a_ci_log_wherever_it_wraps_or_changes_colour(
+    parts: list[tuple[str, str]], width: int
+) -> None:
+    stream = io.StringIO()
+    Console(file=stream, width=width, color_system=None).print(Escaped(Text.assemble(*parts)))
+    assert not COMMAND.search(stream.getvalue())

@@ -18,6 +18,7 @@ _UNSAFE = (
 )
 _BLOCK = re.compile(f"[{_UNSAFE}]")
 _LINE = re.compile(f"[\t\n{_UNSAFE}]")
+_COMMAND = re.compile(r"^[^\S\n]*:(?=:)|##(?=\[)", re.MULTILINE)
 _SHORT = {"\t": r"\t", "\n": r"\n", "\r": r"\r"}
 
 
@@ -33,7 +34,12 @@ def escape_line(text: str) -> str:
 
 def escape_json(text: str) -> str:
     """JSON text with what is unsafe in its strings as JSON escapes: exact for a program, safe on a terminal."""
-    return _BLOCK.sub(_json_escaped, text)
+    return _BLOCK.sub(_json_escaped, text).replace("##[", r"#\u0023[")
+
+
+def escape_commands(text: str) -> str:
+    """`text` without what a CI log obeys: a line that begins with `::`, and `##[` anywhere."""
+    return _COMMAND.sub(lambda match: match[0][:-1] + f"\\x{ord(match[0][-1]):02x}", text)
 
 
 def _escaped(match: re.Match[str]) -> str:

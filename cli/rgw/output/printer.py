@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar
 
 from rgw.errors import RgwError
-from rgw.output.escape import escape_block, escape_json, escape_line
+from rgw.output.escape import escape_block, escape_commands, escape_json, escape_line
 from rgw.output.json_text import pretty
 from rgw.output.query import Query
 
@@ -84,7 +84,7 @@ class Output:
                 self._write_json(document, width=JSON_WIDTH)
             case Mode.QUIET:
                 for line in quiet:
-                    self._write(escape_line(line) + "\n")
+                    self._write(escape_commands(escape_line(line)) + "\n")
             case Mode.HUMAN:
                 for renderable in human():
                     self._render(renderable)
@@ -96,10 +96,14 @@ class Output:
 
     def text(self, text: str) -> None:
         """Print a line, whatever the mode."""
-        self._write(escape_line(text) + "\n")
+        self._write(escape_commands(escape_line(text)) + "\n")
 
     def paragraph(self, text: str) -> None:
         """Print lines, whatever the mode."""
+        self._write(escape_commands(escape_block(text)) + "\n")
+
+    def commands(self, text: str) -> None:
+        """Print lines that a CI log is meant to obey, whatever the mode; whoever wrote them has escaped their parts."""
         self._write(escape_block(text) + "\n")
 
     def hint(self, text: str) -> None:
@@ -117,7 +121,7 @@ class Output:
 
     def trace(self, text: str) -> None:
         """Show a traceback on stderr."""
-        _write_stderr(escape_block(text))
+        _write_stderr(escape_commands(escape_block(text)))
 
     def progress(
         self, items: Iterable[Item], *, description: str, total: int | None = None, printing: bool = False
@@ -193,7 +197,7 @@ def _is_terminal(stream: TextIO | None) -> bool:
 def _say(label: str, style: str, text: str) -> None:
     if _is_terminal(sys.stderr) and not os.environ.get("NO_COLOR"):
         label = f"\x1b[{style}m{label}\x1b[0m"
-    _write_stderr(f"{label} {escape_line(text)}\n")
+    _write_stderr(f"{label} {escape_commands(escape_line(text))}\n")
 
 
 def _write_stderr(text: str) -> None:

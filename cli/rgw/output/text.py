@@ -12,7 +12,7 @@ from rich.style import Style
 from rich.table import Table
 from rich.text import Text
 
-from rgw.output.escape import escape_block, escape_line
+from rgw.output.escape import escape_block, escape_commands, escape_line
 
 GOOD, BAD, WARN, DIM, NAME = "bold green", "bold red", "bold yellow", "dim", "bold cyan"
 
@@ -29,10 +29,12 @@ class Escaped:
         self._renderable = renderable
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        start = ""
         for segment in console.render(self._renderable, options):
             if segment.control:
                 continue
-            text = escape_block(segment.text)
+            text = _harmless(start, escape_block(segment.text))
+            start = (start + text).rpartition("\n")[2]
             yield Segment(text.translate(_ASCII) if options.ascii_only else text, _unlinked(segment.style))
 
 
@@ -69,6 +71,14 @@ def card(facts: Iterable[tuple[str, str | Text]]) -> Table:
 def indented(renderable: RenderableType, columns: int = 2) -> Padding:
     """`renderable` moved to the right."""
     return Padding(renderable, (0, 0, 0, columns))
+
+
+def _harmless(start: str, text: str) -> str:
+    """`text`, which continues the line `start`, without what a CI log obeys, even where `start` is a part of that."""
+    safe = escape_commands(start + text)
+    if safe.startswith(start):
+        return safe[len(start) :]
+    return f"\\x{ord(text[0]):02x}" + escape_commands("." + text[1:])[1:]
 
 
 def _unlinked(style: Style | None) -> Style | None:
