@@ -190,6 +190,30 @@ def test_without_a_declaration_the_response_schema_decides(text: str, value: Any
     assert read_untyped(text, None, UntypedValues.TEXT) == (text, Fit.FITS)
 
 
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("{'a': [True, None, 1.5]}", {"a": [True, None, 1.5]}),
+        ("True", True),
+        ("None", None),
+        ("-7", -7),
+        ("true", "true"),
+        ('{"a": true}', '{"a": true}'),
+        ("[1,2]", "[1,2]"),
+        ("007", "007"),
+        ("1e5", "1e5"),
+        ("'x'", "'x'"),
+        ("Trueish", "Trueish"),
+        ("{1: 2}", "{1: 2}"),
+        ("(1, 2)", "(1, 2)"),
+        ("[" * 5000, "[" * 5000),
+        ("", ""),
+    ],
+)
+def test_what_python_prints_is_read_where_the_response_schema_says_so(text: str, value: Any) -> None:
+    assert read_untyped(text, None, UntypedValues.PYTHON) == (value, Fit.FITS)
+
+
 @given(st.text())
 def test_a_string_parameter_is_never_changed(text: str) -> None:
     assert read(text, STRING) == (text, Fit.FITS)

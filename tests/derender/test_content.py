@@ -131,6 +131,12 @@ def test_a_key_that_is_escaped_in_two_ways_is_repeated() -> None:
     assert refusal("xml-inline", text, tag_pattern=tag, escaped_keys=True) == (IssueCode.REPEATED_PARAMETER, 26)
 
 
+def test_a_value_in_quotes_is_a_string_and_one_without_has_no_type() -> None:
+    tag = r'<arg=(?P<key>\w+)>(?P<quoted><!\[CDATA\[)?(?P<value>.*?)(?(quoted)\]\]>)</arg>'
+    text = "<arg=a><![CDATA[7]]></arg><arg=b>7</arg></call>"
+    assert read("xml-inline", text, tag_pattern=tag).value == {"a": "7", "b": RawValue("7", 33, 34)}
+
+
 def test_the_tag_itself_may_say_whether_a_value_is_a_string() -> None:
     text = '<arg=a string="true">02</arg><arg=b string="false">[1, null]</arg></call>'
     assert read("xml-inline", text, tag_pattern=TYPED_TAG).value == {"a": "02", "b": [1, None]}

@@ -208,7 +208,7 @@ def test_what_is_wrong_is_pointed_at(tmp_path: Path, old: str, new: str, message
     [
         ("patched: true", "x.yaml:12: 'patched' must be text, not true — quote it"),
         ("usable_by_name: ' '", "x.yaml:12: 'usable_by_name' must not be blank"),
-        ("untyped_values: xml", "x.yaml:12: 'untyped_values' must be one of text, json, not 'xml'"),
+        ("untyped_values: xml", "x.yaml:12: 'untyped_values' must be one of text, json, python, not 'xml'"),
         ("turn:\n  ends: [a]", "x.yaml:13: unknown key 'ends' — did you mean 'end'?"),
         ("turn:\n  end: a", "x.yaml:13: 'end' must be a list, not 'a'"),
         ("turn:\n  end:\n    - ''", "x.yaml:14: an item of 'end' must not be blank"),

@@ -21,6 +21,7 @@ from rgw.registry.model import UntypedValues
 _INTEGER = re.compile(r"[+-]?[0-9]{1,400}")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
 _LITERAL_LIMIT = 100_000
+_STARTS_OF_LITERALS = (*"[{-0123456789", "True", "False", "None")
 _REFERENCE_DEPTH = 8
 
 
@@ -176,7 +177,7 @@ def read_untyped(
         allowed, a scalar is only read from the one way to write it: `7` is a number there, and `7.0 ` is a string.
     """
     if declaration is None or not declaration.types:
-        return (_json_or_text(text) if untyped is UntypedValues.JSON else text), Fit.FITS
+        return _UNTYPED_READERS[untyped](text), Fit.FITS
     types = declaration.types
     if text in declaration.members:
         return text, Fit.FITS
@@ -203,6 +204,19 @@ def _writes(value: Any, text: str, python_constants: bool) -> bool:
 def _json_or_text(text: str) -> Any:
     read = _json(text)
     return text if read is None else read[0]
+
+
+def _python_or_text(text: str) -> Any:
+    """The value that Python prints just so, such as `{'a': [True, None]}`; any other text is a string, printed bare."""
+    read = _literal(text) if text.startswith(_STARTS_OF_LITERALS) else None
+    return text if read is None or str(read[0]) != text else read[0]
+
+
+_UNTYPED_READERS: Mapping[UntypedValues, Callable[[str], Any]] = {
+    UntypedValues.TEXT: str,
+    UntypedValues.JSON: _json_or_text,
+    UntypedValues.PYTHON: _python_or_text,
+}
 
 
 def _json(text: str) -> tuple[Any] | None:
@@ -265,7 +279,14 @@ _READERS: Mapping[str, Callable[[str], tuple[Any] | None]] = {
 
 def _python_literal(text: str, types: tuple[str, ...]) -> Any:
     """A dict or list written as Python instead of JSON; `None` when the text is neither or is too large."""
-    if len(text) > _LITERAL_LIMIT or not {"object", "array"} & set(types):
+    wanted = tuple(kind for name, kind in (("object", dict), ("array", list)) if name in types)
+    read = _literal(text) if wanted else None
+    return read[0] if read is not None and isinstance(read[0], wanted) else None
+
+
+def _literal(text: str) -> tuple[Any] | None:
+    """The JSON value that a Python literal is, in a tuple; `None` when the text is none or is too large."""
+    if len(text) > _LITERAL_LIMIT:
         return None
     try:
         tree = ast.parse(text.strip(), mode="eval")
@@ -273,8 +294,7 @@ def _python_literal(text: str, types: tuple[str, ...]) -> Any:
         is_json = read_json(json.dumps(value), 0)[0] == value
     except (ContentError, ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return None
-    wanted = tuple(kind for name, kind in (("object", dict), ("array", list)) if name in types)
-    return value if is_json and isinstance(value, wanted) and not _repeats_key(tree) else None
+    return (value,) if is_json and not _repeats_key(tree) else None
 
 
 def _repeats_key(tree: ast.AST) -> bool:

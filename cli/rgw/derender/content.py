@@ -81,13 +81,15 @@ class _InlineArguments:
     """A sequence of tags that each hold a key and a value, with nothing but layout between them.
 
     A group named `string` in the tag pattern says whether the value is a string or JSON: it is one when the group
-    captures `true` or `string`. With `escaped_keys` the keys are XML attributes, `&amp;` and `&quot;` for `&` and `"`.
+    captures `true` or `string`. One named `quoted` captures the quotes, such as CDATA, of a value that is a string.
+    With `escaped_keys` the keys are XML attributes, `&amp;` and `&quot;` for `&` and `"`.
     """
 
     def __init__(self, tag_pattern: str, between: str, *, escaped_keys: bool = False) -> None:
         self._tag = regex.compile(tag_pattern, regex.DOTALL)
         self._between = regex.compile(between)
         self._says_string = "string" in self._tag.groupindex
+        self._may_quote = "quoted" in self._tag.groupindex
         self._escaped_keys = escaped_keys
 
     def read(self, text: str, start: int, close: regex.Pattern[str] | None) -> Content:
@@ -120,6 +122,8 @@ class _InlineArguments:
 
     def _value(self, tag: regex.Match[str], start: int, end: int) -> Any:
         """The value's text; where the tag itself says whether it is a string, the value."""
+        if self._may_quote and tag["quoted"] is not None:
+            return tag["value"]
         if not self._says_string:
             return RawValue(tag["value"], start, end)
         if tag["string"] in ("true", "string"):

@@ -73,6 +73,7 @@ class UntypedValues(StrEnum):
 
     TEXT = "text"
     JSON = "json"
+    PYTHON = "python"
 
 
 @dataclass(frozen=True, slots=True)
