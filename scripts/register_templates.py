@@ -162,8 +162,8 @@ def _add_behaviours(folder: Path) -> None:
 
 @contextmanager
 def _locked(root: Path) -> Iterator[None]:
-    """Hold the directory, not a file in it: files are replaced."""
-    directory = os.open(root, os.O_RDONLY)
+    """Hold the directory of the schemas: files are replaced, and replacing them holds the registry's own directory."""
+    directory = os.open(root / "schemas", os.O_RDONLY)
     try:
         fcntl.flock(directory, fcntl.LOCK_EX)
         yield
