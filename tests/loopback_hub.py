@@ -47,6 +47,8 @@ class FaultKind(Enum):
     """It is held back until the hub is released."""
     CUT = auto()
     """Half of the body comes, then the connection is closed."""
+    WRONG_LENGTH = auto()
+    """It is said to be half as long as it is."""
     TRICKLE = auto()
     """One byte of the body comes at a time until the hub is released."""
     DROP = auto()
@@ -86,6 +88,7 @@ class Repository:
     private: bool = False
     stored: frozenset[str] = frozenset()
     renamed_to: str | None = None
+    information: Mapping[str, Any] = field(default_factory=dict)
 
 
 class LoopbackHub:
@@ -155,6 +158,18 @@ class LoopbackHub:
         repository.branches[branch] = commit
         repository.gated, repository.private, repository.stored = gated, private, frozenset(stored)
         return commit
+
+    def delete(self, repo_id: str) -> None:
+        """Remove a repository."""
+        del self._repositories[repo_id]
+
+    def forget(self, repo_id: str, commit: str) -> None:
+        """Remove a commit from a repository, as rewriting its history does."""
+        del self._repositories[repo_id].commits[commit]
+
+    def describe(self, repo_id: str, **information: Any) -> None:
+        """Say more about a repository: `gguf`, what was read out of its GGUF files; `cardData`; `tags`."""
+        self._repositories[repo_id].information = information
 
     def rename(self, old: str, new: str) -> None:
         """Move a repository and leave a redirect behind."""
@@ -304,7 +319,12 @@ class _Handler(BaseHTTPRequestHandler):
             {"rfilename": name, **({"size": len(data), "blobId": _blob_id(data)} if sizes else {})}
             for name, data in sorted(files.items())
         ]
-        self._send_json({"id": repo_id, "sha": commit, "private": repository.private, "siblings": siblings})
+        basics = {"id": repo_id, "sha": commit, "private": repository.private, "siblings": siblings}
+        if wanted := request.query.get("expand"):
+            told = {name: value for name, value in repository.information.items() if name in wanted}
+            self._send_json({"id": repo_id, "sha": commit, **told})
+        else:
+            self._send_json({**basics, **repository.information})
 
     def _tree(self, request: Request, repo_id: str, revision: str, directory: str) -> None:
         _, files = self._files(self._repository(request, repo_id), revision)
@@ -373,7 +393,8 @@ class _Handler(BaseHTTPRequestHandler):
         self, status: int, body: bytes, headers: Mapping[str, str], *, body_fault: FaultKind | None = None
     ) -> None:
         self.send_response(status)
-        for name, value in {"Content-Length": str(len(body)), **headers}.items():
+        length = len(body) // 2 if body_fault is FaultKind.WRONG_LENGTH else len(body)
+        for name, value in {"Content-Length": str(length), **headers}.items():
             self.send_header(name, value)
         self.end_headers()
         if self.command == "HEAD":
@@ -381,6 +402,9 @@ class _Handler(BaseHTTPRequestHandler):
         match body_fault:
             case FaultKind.CUT:
                 self.wfile.write(body[: len(body) // 2])
+                self.close_connection = True
+            case FaultKind.WRONG_LENGTH:
+                self.wfile.write(body)
                 self.close_connection = True
             case FaultKind.TRICKLE:
                 self._trickle(body)

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 from rgw.derender import Derenderer
 from rgw.derender.growth import require_linear
+from rgw.drift.samples import misread
 from rgw.errors import EngineError, RegistryError
 from rgw.registry.loader import Registry, validate_registry
-from rgw.registry.model import Sample, Schema
+from rgw.registry.model import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ def check_registry(registry: Registry, *, growth: bool = False) -> Iterator[Sche
 def _check(schema: Schema, *, growth: bool) -> SchemaCheck:
     try:
         derenderer = Derenderer(schema)
-        problems = [problem for sample in schema.samples if (problem := _misread(derenderer, sample))]
+        problems = [problem for sample in schema.samples if (problem := misread(derenderer, sample))]
         if growth:
             require_linear(schema)
     except EngineError as error:
@@ -58,19 +59,3 @@ def _check(schema: Schema, *, growth: bool) -> SchemaCheck:
     except RegistryError as error:
         return SchemaCheck(schema.name, len(schema.samples), (str(error),))
     return SchemaCheck(schema.name, len(schema.samples), tuple(problems))
-
-
-def _misread(derenderer: Derenderer, sample: Sample) -> str:
-    parsed = derenderer.parse(sample.output, prompt=sample.prompt, tools=sample.tools or None)
-    found = {
-        "reasoning": parsed.reasoning,
-        "text": parsed.text,
-        "tool_uses": parsed.tool_uses,
-        "issues": [issue.code.value for issue in parsed.issues],
-    }
-    expected = {"reasoning": "", "text": "", "tool_uses": [], "issues": [], **sample.expected}
-    different = [key for key in found if found[key] != expected[key]]
-    if not different:
-        return ""
-    key = different[0]
-    return f"sample {sample.title!r}: {key} is {found[key]!r}, not {expected[key]!r}"

@@ -22,8 +22,9 @@ TEMPLATES = "templates.yaml"
 CALL_MARKERS = "call_markers.yaml"
 FINGERPRINTS = "fingerprints.yaml"
 UPSTREAM_LOCK = "upstream.lock.yaml"
+SAMPLE_RESULTS = "sample_results.yaml"
 
-_FILES = (TEMPLATES, CALL_MARKERS, FINGERPRINTS, UPSTREAM_LOCK)
+_FILES = (TEMPLATES, CALL_MARKERS, FINGERPRINTS, UPSTREAM_LOCK, SAMPLE_RESULTS)
 
 
 class Layer(StrEnum):

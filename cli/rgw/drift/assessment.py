@@ -1,0 +1,210 @@
+"""What the change of a chat template means: what differs in its text, in what it writes, and in what reads it.
+
+Templates are only rendered when one has changed.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from rgw.drift.model import Evidence, Severity
+from rgw.errors import EngineError, RegistryError
+from rgw.registry.loader import Registry
+from rgw.templates.similarity import layout_variants
+
+if TYPE_CHECKING:
+    from rgw.proof.behaviour import Behaviour
+    from rgw.templates.rendering import RenderPool
+
+CONVERSATIONS = 200
+_SCREENING_CONVERSATIONS = 20
+_DIFF_CONTEXT = 2
+_DIFF_LINES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class OldTemplate:
+    """A template as it was; `text` is `None` where only its hash is known."""
+
+    sha256: str
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """What a change means, in words for a message, with what shows it."""
+
+    severity: Severity
+    words: str
+    evidence: Evidence
+    diff: str = ""
+
+
+class Assessor:
+    """Assesses changes of chat templates; each question is answered once. A context manager: leaving it ends workers.
+
+    Args:
+        registry: The schemas that may read a template.
+        conversations: How many conversations a proof takes.
+    """
+
+    def __init__(self, registry: Registry, *, conversations: int = CONVERSATIONS) -> None:
+        self._registry = registry
+        self._conversations = conversations
+        self._proofs: dict[tuple[str, str, int], bool | None] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if "_pool" in self.__dict__:
+            self._pool.close()
+
+    def assess(self, before: OldTemplate | None, sha256: str, text: str, schema: str | None) -> Assessment:
+        """Judge a template that takes the place of another.
+
+        Args:
+            before: The template as it was; `None` where there was none.
+            sha256: The hash of the template as it is.
+            text: The template as it is.
+            schema: The schema that reads what the old one wrote, if any.
+        """
+        diff, added, removed = _text_difference(before, text)
+        differences = self._differences(before, text)
+        proves = self.proves(sha256, text, schema) if schema else None
+        severity = _severity(proves=proves, identical=differences == ())
+        evidence = Evidence(
+            before=before.sha256 if before else None,
+            after=sha256,
+            lines_added=added,
+            lines_removed=removed,
+            renders_identically=None if differences is None else not differences,
+            differing_probes=differences or (),
+            schema=schema,
+            schema_proves=proves,
+            proving_schemas=self._proving(sha256, text, schema, proves),
+        )
+        return Assessment(severity, _words(evidence, _layout_difference(before, text)), evidence, diff)
+
+    def proves(self, sha256: str, text: str, schema: str) -> bool | None:
+        """Whether a schema provably reads what a template writes; `None` when that cannot be tried."""
+        return self._proves(sha256, text, schema, self._conversations)
+
+    def _proving(self, sha256: str, text: str, schema: str | None, proves: bool | None) -> tuple[str, ...]:
+        """The schemas that read the template: the one in use, or else whichever do."""
+        if schema is not None and proves:
+            return (schema,)
+        others = [name for name in self._registry.schemas if name != schema]
+        screened = [name for name in others if self._proves(sha256, text, name, _SCREENING_CONVERSATIONS)]
+        return tuple(name for name in screened if self.proves(sha256, text, name))
+
+    def _proves(self, sha256: str, text: str, schema: str, count: int) -> bool | None:
+        key = (sha256, schema, count)
+        if key not in self._proofs:
+            self._proofs[key] = self._try(text, schema, count)
+        return self._proofs[key]
+
+    def _try(self, text: str, schema: str, count: int) -> bool | None:
+        from rgw.proof.proving import prove
+
+        if schema not in self._registry.schemas:
+            return None
+        try:
+            proof = prove(text, self._registry.schema(schema), count=count, pool=self._pool, shrink=False)
+        except (EngineError, RegistryError):
+            return None
+        return None if proof.findings else proof.proved
+
+    def _differences(self, before: OldTemplate | None, text: str) -> tuple[str, ...] | None:
+        """The probes that the two templates render differently; `None` when that cannot be found out."""
+        old = self._old_behaviour(before) if before else None
+        new = self._behaviour(text) if old else None
+        if old is None or new is None or not old.is_comparable(new):
+            return None
+        return tuple(old.differences(new))
+
+    def _old_behaviour(self, before: OldTemplate) -> Behaviour | None:
+        """What the old template did: rendered anew, or as the registry knows it."""
+        if before.text is not None:
+            return self._behaviour(before.text)
+        from rgw.proof.behaviour import Behaviour
+
+        registered = self._registry.find_template(before.sha256)
+        return Behaviour.read(registered.behaviour or "") if registered else None
+
+    def _behaviour(self, text: str) -> Behaviour | None:
+        from rgw.proof.behaviour import behaviour_of
+
+        return behaviour_of(self._pool, text)
+
+    @cached_property
+    def _pool(self) -> RenderPool:
+        from rgw.templates.rendering import RenderPool
+
+        return RenderPool()
+
+
+def _severity(*, proves: bool | None, identical: bool) -> Severity:
+    if proves is None:
+        return Severity.UNKNOWN
+    if not proves:
+        return Severity.BREAKING
+    return Severity.COSMETIC if identical else Severity.COMPATIBLE
+
+
+def _text_difference(before: OldTemplate | None, text: str) -> tuple[str, int | None, int | None]:
+    """A unified diff, and how many lines came and went."""
+    if before is None or before.text is None:
+        return "", None, None
+    old, new = before.text.splitlines(), text.splitlines()
+    lines = list(difflib.unified_diff(old, new, "before", "now", lineterm="", n=_DIFF_CONTEXT))
+    changes = [line[:1] for line in lines[2:]]
+    shown = lines[:_DIFF_LINES]
+    if len(lines) > len(shown):
+        shown.append(f"… {len(lines) - len(shown)} more lines")
+    return "\n".join(shown), changes.count("+"), changes.count("-")
+
+
+def _layout_difference(before: OldTemplate | None, text: str) -> str:
+    return layout_variants(text).get(before.sha256, "") if before else ""
+
+
+def _words(evidence: Evidence, layout: str) -> str:
+    parts = [_text_words(evidence, layout), _render_words(evidence), _proof_words(evidence)]
+    return "; ".join(filter(None, parts))
+
+
+def _text_words(evidence: Evidence, layout: str) -> str:
+    if layout:
+        return f"only {layout} changed"
+    if evidence.lines_added is None:
+        return "" if evidence.before is None else "the old text cannot be had"
+    return f"{evidence.lines_added} lines added, {evidence.lines_removed} removed"
+
+
+def _render_words(evidence: Evidence) -> str:
+    if evidence.renders_identically is None:
+        return ""
+    if evidence.renders_identically:
+        return "renders identically"
+    first, *others = evidence.differing_probes
+    more = f" and {len(others)} more probes" if others else ""
+    return f"renders {first}{more} differently"
+
+
+def _proof_words(evidence: Evidence) -> str:
+    if evidence.schema_proves:
+        return f"schema {evidence.schema} still proves"
+    others = ", ".join(evidence.proving_schemas)
+    found = f"; {others} does" if others else "; no schema does"
+    if evidence.schema is None:
+        return f"no schema was in use; proved: {others or 'none'}"
+    if evidence.schema_proves is None:
+        return f"schema {evidence.schema} cannot be put to the proof"
+    return f"schema {evidence.schema} no longer proves{found}"

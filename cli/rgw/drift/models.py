@@ -1,0 +1,188 @@
+"""The lockfile against the hub and the registry: what has changed about each model since it was locked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rgw.drift.assessment import Assessor, OldTemplate
+from rgw.drift.lockfile import Lock, LockedModel, LockedTemplate, registered_schema, schema_digest, template_key
+from rgw.drift.model import Evidence, Finding, FindingKind, Place, Severity, Subject
+from rgw.drift.repositories import obstacle_finding, obstacle_subject, renamed_finding
+from rgw.registry.loader import Registry
+from rgw.templates.model import ChatTemplate, ResolvedTemplates, UnresolvedTemplates
+from rgw.templates.resolve import is_local, resolve_places
+
+_LOCK_AGAIN = "look at it, then take it over with `rgw lock`"
+
+
+def check_models(
+    lock: Lock, registry: Registry, assessor: Assessor, *, lockfile: str
+) -> Iterator[tuple[Subject, list[Finding]]]:
+    """Compare every locked model with what it is now.
+
+    Args:
+        lock: The models as they were.
+        registry: What is registered now.
+        assessor: Judges what has changed.
+        lockfile: The path of the lockfile, for places.
+    """
+    now = resolve_places((model.ref, model.revision) for model in lock.models)
+    for model in lock.models:
+        place = Place(lockfile, model.line)
+        resolved = now[model.ref, model.revision]
+        if isinstance(resolved, UnresolvedTemplates):
+            gone = obstacle_finding(resolved, model.ref, place, Severity.BREAKING)
+            yield obstacle_subject(resolved, model.ref, place), [gone]
+        else:
+            comparison = _Comparison(model, resolved, lock, registry, assessor, place)
+            yield Subject(model.ref, place), list(comparison.findings())
+
+
+class _Comparison:
+    """One model as it was and as it is."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - what it takes to compare, all from one place
+        self,
+        model: LockedModel,
+        resolved: ResolvedTemplates,
+        lock: Lock,
+        registry: Registry,
+        assessor: Assessor,
+        place: Place,
+    ) -> None:
+        self._model = model
+        self._resolved = resolved
+        self._lock = lock
+        self._registry = registry
+        self._assessor = assessor
+        self._place = place
+        self._old_texts: dict[str, str] | None = None
+
+    def findings(self) -> Iterator[Finding]:
+        if renamed := renamed_finding(self._resolved, self._model.ref, self._place):
+            yield renamed
+        before = {template_key(template): template for template in self._model.templates}
+        after = {template_key(template): template for template in self._resolved.templates}
+        for key in sorted(before.keys() | after.keys()):
+            if found := self._compare(before.get(key), after.get(key)):
+                yield found
+
+    def _compare(self, before: LockedTemplate | None, after: ChatTemplate | None) -> Finding | None:
+        if after is None:
+            assert before is not None
+            return self._removed(before)
+        if before is None:
+            return self._added(after)
+        if before.sha256 != after.sha256:
+            return self._changed(before, after)
+        return self._registration(before, after)
+
+    def _changed(self, before: LockedTemplate, after: ChatTemplate) -> Finding:
+        what = f"the chat template {after.name!r} changed from {before.sha256[:12]} to {after.sha256[:12]}"
+        return self._assessed(FindingKind.TEMPLATE_CHANGED, what, before, after)
+
+    def _added(self, after: ChatTemplate) -> Finding:
+        """A template under a new name matters when it takes the place of the one that was in use."""
+        what = f"there is a new chat template {after.name!r} ({after.sha256[:12]})"
+        effective = self._locked_effective()
+        if after.effective and effective is not None:
+            what += f", used with tools in place of {effective.name!r}"
+            return self._assessed(FindingKind.TEMPLATE_ADDED, what, effective, after)
+        return self._finding(
+            FindingKind.TEMPLATE_ADDED, Severity.COMPATIBLE, f"{what}, not the one used with tools", (after.sha256,)
+        )
+
+    def _removed(self, before: LockedTemplate) -> Finding:
+        what = f"the chat template {before.name!r} ({before.sha256[:12]}) is gone"
+        effective = self._resolved.effective
+        if not before.effective:
+            what, severity = f"{what}, not the one used with tools", Severity.COMPATIBLE
+        elif effective is None:
+            what, severity = f"{what}, and none takes its place", Severity.BREAKING
+        else:
+            what += f", {effective.name!r} is used with tools in its place"
+            return self._assessed(FindingKind.TEMPLATE_REMOVED, what, before, effective)
+        return self._finding(FindingKind.TEMPLATE_REMOVED, severity, what, (before.name, before.sha256))
+
+    def _assessed(self, kind: FindingKind, what: str, before: LockedTemplate, after: ChatTemplate) -> Finding:
+        old = OldTemplate(before.sha256, self._old_text(before.sha256))
+        assessment = self._assessor.assess(old, after.sha256, after.text, before.schema)
+        registered = registered_schema(self._registry, after.sha256)
+        known = f"registered for {registered}" if registered else "not registered"
+        return self._finding(
+            kind,
+            assessment.severity,
+            f"{what}: {assessment.words}; the new one is {known}",
+            (before.name, before.sha256, after.sha256),
+            fix=_LOCK_AGAIN
+            if registered
+            else f"register it for a schema that proves, then run `rgw lock {self._model.ref}`",
+            evidence=assessment.evidence,
+            diff=assessment.diff,
+        )
+
+    def _registration(self, before: LockedTemplate, after: ChatTemplate) -> Finding | None:
+        """What the registry says of an unchanged template, where that has changed or is nothing."""
+        schema = registered_schema(self._registry, after.sha256)
+        known = f"the chat template {after.name!r} ({after.sha256[:12]})"
+        if before.schema == schema:
+            if schema is None:
+                return self._unregistered(known, after) if after.effective else None
+            digest = schema_digest(self._registry.schemas[schema])
+            if digest == self._lock.schemas[schema].digest:
+                return None
+            what, identity = f"schema {schema}, which reads {known}, changed", (after.sha256, schema, digest)
+        else:
+            what = f"{known} was registered for {before.schema or 'no schema'}, now for {schema or 'no schema'}"
+            identity = (after.sha256, before.schema or "", schema or "")
+        proves = self._assessor.proves(after.sha256, after.text, schema) if schema else False
+        severity = {True: Severity.COMPATIBLE, False: Severity.BREAKING, None: Severity.UNKNOWN}[proves]
+        words = {True: "; it proves", False: "; it does not prove", None: "; it cannot be put to the proof"}[proves]
+        return self._finding(
+            FindingKind.REGISTRY_CHANGED,
+            severity,
+            what + (words if schema else ""),
+            identity,
+            evidence=Evidence(
+                after.sha256, after.sha256, 0, 0, True, schema=schema, schema_proves=proves if schema else None
+            ),
+        )
+
+    def _unregistered(self, known: str, after: ChatTemplate) -> Finding:
+        return self._finding(
+            FindingKind.TEMPLATE_UNREGISTERED,
+            Severity.UNKNOWN,
+            f"{known} is registered for no schema, so that nothing is known to read what the model writes",
+            (after.sha256,),
+            fix="`rgw detect` shows what is near; register it, then run `rgw lock`",
+        )
+
+    def _finding(  # noqa: PLR0913, PLR0917 - the fields of a finding
+        self,
+        kind: FindingKind,
+        severity: Severity,
+        message: str,
+        identity: tuple[str, ...],
+        fix: str = _LOCK_AGAIN,
+        evidence: Evidence | None = None,
+        diff: str = "",
+    ) -> Finding:
+        return Finding(kind, severity, self._model.ref, message, self._place, fix, identity, evidence, diff)
+
+    def _locked_effective(self) -> LockedTemplate | None:
+        return next((template for template in self._model.templates if template.effective), None)
+
+    def _old_text(self, sha256: str) -> str | None:
+        """The text of a template as it was locked, from the hub or the cache; only its hash says that it is the one."""
+        if self._old_texts is None:
+            self._old_texts = self._read_old_texts()
+        return self._old_texts.get(sha256)
+
+    def _read_old_texts(self) -> dict[str, str]:
+        commit = self._model.commit
+        if commit is None or is_local(self._model.ref):
+            return {}
+        resolved = resolve_places([(self._model.ref, commit)])[self._model.ref, commit]
+        if isinstance(resolved, UnresolvedTemplates):
+            return {}
+        return {template.sha256: template.text for template in resolved.templates}

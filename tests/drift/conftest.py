@@ -1,0 +1,67 @@
+"""What the tests of drift share: a loopback hub, a small registry, and a project with a lockfile."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from drift.formats import TEMPLATE, write_registry
+from loopback_hub import LoopbackHub, point_client_at
+from rgw.drift.checking import Wanted, check
+from rgw.drift.lockfile import LOCKFILE, lock_models, write_lock
+from rgw.drift.model import Report
+from rgw.registry.loader import Registry, load_registry
+from rgw.templates import hub as hub_module
+from rgw.templates.concurrency import THREAD_NAME
+from rgw.templates.resolve import resolve_places
+
+CONVERSATIONS = 30
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub]:
+    monkeypatch.setattr(hub_module, "RETRY_WAITS", (0.0, 0.0, 0.0))
+    with LoopbackHub() as hub:
+        point_client_at(hub, cache=tmp_path / "cache", monkeypatch=monkeypatch)
+        yield hub
+        # What a test has given up waiting for would come back to disturb the next one.
+        hub.release()
+        for thread in threading.enumerate():
+            if thread.name == THREAD_NAME:
+                thread.join(timeout=30)
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> Registry:
+    return load_registry(packaged=write_registry(tmp_path / "registry", (TEMPLATE, "bracketed", "owner/model")))
+
+
+class Project:
+    """A project with a lockfile."""
+
+    def __init__(self, directory: Path, registry: Registry) -> None:
+        self.lockfile = directory / LOCKFILE
+        self.registry = registry
+
+    def lock(self, *refs: str, revision: str | None = None) -> None:
+        """Lock models as they are now."""
+        places = [(ref, revision) for ref in refs]
+        resolved = resolve_places(places)
+        write_lock(self.lockfile, lock_models(((revision, resolved[place]) for place in places), self.registry))
+
+    def check(self, registry: Registry | None = None) -> Report:
+        """Check them against what they are now."""
+        return check(Wanted(lockfile=self.lockfile, conversations=CONVERSATIONS), registry or self.registry)
+
+
+@pytest.fixture
+def project(tmp_path: Path, registry: Registry) -> Project:
+    return Project(tmp_path, registry)
+
+
+def kinds(report: Report) -> list[tuple[str, str]]:
+    """Kind and severity of each finding."""
+    return [(finding.kind.value, finding.severity.value) for finding in report.findings]
