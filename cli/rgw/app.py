@@ -14,7 +14,7 @@ import typer
 from typer.main import get_command
 
 from rgw import __version__
-from rgw.commands import detect, parse, prove, registry, resync
+from rgw.commands import check, detect, lock, parse, prove, registry, resync
 from rgw.errors import RgwError
 from rgw.output import Output, OutputError
 
@@ -28,7 +28,9 @@ application = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
+application.command("check")(check.check)
 application.command("detect")(detect.detect)
+application.command("lock")(lock.lock)
 application.command("parse")(parse.parse)
 application.command("prove")(prove.prove)
 application.command("resync")(resync.resync)
