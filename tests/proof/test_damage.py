@@ -73,6 +73,13 @@ def test_a_delimiter_that_is_whole_is_no_beginning_of_text(pool: RenderPool) -> 
     assert silent == ["yes<call>"]
 
 
+def test_a_beginning_of_a_delimiter_may_begin_like_the_text_behind_it(pool: RenderPool) -> None:
+    _, derenderer, whole = trip(pool, schema(), Turn(Role.ASSISTANT, "<div>", "hm"))
+    cuts = {cut.turn.output: cut.outcome for cut in truncations(derenderer, whole, DELIMITERS)}
+    assert cuts["<th"] is Outcome.EXACT
+    assert Outcome.SILENT not in cuts.values()
+
+
 def test_damage_is_flagged_or_read_as_what_it_says(pool: RenderPool) -> None:
     studio, derenderer, whole = trip(pool, schema())
     damaged = [one for seed in range(40) for one in mutations(studio, derenderer, [whole], DELIMITERS, Random(seed))]

@@ -116,7 +116,7 @@ def _misread(
     written = studio.write([(turn.conversation.with_last(variant), turn.variables) for _, turn, variant in variants])
     notes: list[tuple[str, ...]] = [() for _ in differing]
     for (number, turn, variant), text in zip(variants, written, strict=True):
-        if text != turn.head + turn.output:
+        if text not in {turn.head + turn.output, turn.prompt + turn.output}:
             whole = with_blank_parts(turn.conversation.last, turn_of(differing[number][1]))
             if not notes[number] or not same_turn(variant, whole):
                 notes[number] += differences(turn.conversation.last, variant)

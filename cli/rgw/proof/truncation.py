@@ -52,6 +52,13 @@ def _misreadings(part: Turn, whole: Turn, delimiters: Sequence[str]) -> Iterator
 
 
 def _begins(part: str, whole: str, delimiters: Sequence[str]) -> bool:
-    """Whether `part` is a beginning of `whole`, save for white space and the first characters of a delimiter."""
-    rest = part[len(os.path.commonprefix([part, whole])) :].strip()  # noqa: RUF071 - of texts, not of paths
-    return not rest or any(delimiter.startswith(rest) and delimiter != rest for delimiter in delimiters)
+    """Whether `part` is a beginning of `whole`, save for white space and the first characters of a delimiter.
+
+    Those may begin like what the whole goes on with: `<th` is no beginning of `<div>`, but one of `<think>`.
+    """
+    common = len(os.path.commonprefix([part, whole]))  # noqa: RUF071 - of texts, not of paths
+    longest = max(map(len, delimiters), default=0)
+    rests = (part[position:].strip() for position in range(common, max(-1, common - longest), -1))
+    return any(
+        not rest or any(delimiter.startswith(rest) and delimiter != rest for delimiter in delimiters) for rest in rests
+    )
