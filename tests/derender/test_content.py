@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import regex
 
-from derender.derender_schemas import TAG, needs_call_lists
+from derender.derender_schemas import TAG
 from rgw.derender.content import Content, content_reader
 from rgw.derender.reading import ContentError, RawValue
 from rgw.model import IssueCode
@@ -132,7 +132,7 @@ def test_a_key_that_is_escaped_in_two_ways_is_repeated() -> None:
 
 
 def test_a_value_in_quotes_is_a_string_and_one_without_has_no_type() -> None:
-    tag = r'<arg=(?P<key>\w+)>(?P<quoted><!\[CDATA\[)?(?P<value>.*?)(?(quoted)\]\]>)</arg>'
+    tag = r"<arg=(?P<key>\w+)>(?P<quoted><!\[CDATA\[)?(?P<value>.*?)(?(quoted)\]\]>)</arg>"
     text = "<arg=a><![CDATA[7]]></arg><arg=b>7</arg></call>"
     assert read("xml-inline", text, tag_pattern=tag).value == {"a": "7", "b": RawValue("7", 33, 34)}
 
@@ -156,48 +156,12 @@ def test_a_value_that_its_tag_calls_json_must_be_json(value: str, code: IssueCod
     assert refusal("xml-inline", text, tag_pattern=TYPED_TAG) == (code, position)
 
 
-@needs_call_lists
-@pytest.mark.parametrize(
-    ("wire", "calls"),
-    [
-        ("[f(a=1)]", [("f", {"a": 1})]),
-        ("[run-code(a=1)]", [("run-code", {"a": 1})]),
-        ("[f(a='x]'), g()]", [("f", {"a": "x]"}), ("g", {})]),
-        ('[f(a="</call>")]', [("f", {"a": "</call>"})]),
-        ("[f(a='it\\'s', b=[1, {'k': None}])]", [("f", {"a": "it's", "b": [1, {"k": None}]})]),
-    ],
-)
-def test_a_call_list_ends_at_the_bracket_that_matches_its_first(wire: str, calls: list[Any]) -> None:
-    content = read("python-call-list", wire + "</call>")
-    assert content.end == len(wire)
-    assert [(call["name"], call["arguments"]) for call in content.value] == calls
+def test_a_call_list_ends_at_its_closing_bracket() -> None:
+    content = read("python-call-list", '[f(a="</call>")]</call>')
+    assert (content.value, content.end) == ([{"name": "f", "arguments": {"a": "</call>"}}], 16)
 
 
-@needs_call_lists
-@pytest.mark.parametrize("wire", ["[f(a=1)", "[f(a='1)]", "[f(", "["])
-def test_a_call_list_that_never_ends_was_cut_off(wire: str) -> None:
-    assert refusal("python-call-list", wire) == (IssueCode.INVALID_ARGUMENTS, len(wire))
-
-
-@needs_call_lists
-@pytest.mark.parametrize(
-    ("wire", "code", "position"),
-    [
-        ("[f(1)]", IssueCode.INVALID_ARGUMENTS, 3),
-        ("[f(a=open('x'))]", IssueCode.INVALID_ARGUMENTS, 5),
-        ("[f(a=(1, 2))]", IssueCode.INVALID_ARGUMENTS, 5),
-        ("[f(a=1), 3]", IssueCode.INVALID_ARGUMENTS, 9),
-        ("[f(a=1, a=2)]", IssueCode.DUPLICATE_KEY, 12),
-        ("[f(a=9007199254740993)]", IssueCode.OVERSIZED_NUMBER, 5),
-        ("[f(a='\\ud800')]", IssueCode.LONE_SURROGATE, 5),
-        ("[f(a=" + "[" * 101 + "]" * 101 + ")]", IssueCode.TOO_DEEP, 105),
-    ],
-    ids=lambda value: repr(value)[:30],
-)
-def test_a_call_list_that_is_none_is_refused_where_it_goes_wrong(wire: str, code: IssueCode, position: int) -> None:
-    assert refusal("python-call-list", "  " + wire) == (code, position + 2)
-
-
-@needs_call_lists
-def test_brackets_nested_beyond_all_measure_are_refused() -> None:
-    assert refusal("python-call-list", "[f(a=" + "[" * 50_000 + "]" * 50_000 + ")]")[0] is IssueCode.TOO_DEEP
+def test_a_call_list_may_be_written_without_brackets_or_without_escapes() -> None:
+    assert read("python-call-list", "f()\ng()</call>", brackets=False).end == 7
+    (call,) = read("python-call-list", "[f(a='it's')]</call>", unescaped_strings=True).value
+    assert call == {"name": "f", "arguments": {"a": "it's"}}

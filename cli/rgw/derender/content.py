@@ -1,7 +1,8 @@
 """Reading the content of a tool-call region: one reader for each content parser of transformers' response templates.
 
 A reader is told where the content starts and finds out itself where it ends, so that a closing delimiter inside a
-string value does not end a call. `json` and `xml-inline` are read here, strictly; the others by transformers.
+string value does not end a call. `json`, `xml-inline` and `python-call-list` are read strictly by readers of our own;
+the others by transformers.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from xml.sax.saxutils import unescape
 
 import regex
 
+from rgw.derender.call_lists import CallListReader
 from rgw.derender.json_values import ReadValue, read_json, skip_white_space, value_reader
 from rgw.derender.reading import ContentError, RawValue
 from rgw.model import IssueCode, Segment, SegmentKind
@@ -50,12 +52,16 @@ def content_reader(name: str, arguments: Mapping[str, Any], layout: LayoutRules)
         A function that reads the content which starts at a position and raises `ContentError` when it does not read.
     """
     if name == "json":
-        return _JsonContent(value_reader(arguments)).read
+        return _ValueContent(value_reader(arguments)).read
     if name == "xml-inline":
         escaped_keys = bool(arguments.get("escaped_keys"))
         return _InlineArguments(arguments["tag_pattern"], layout.between_arguments, escaped_keys=escaped_keys).read
     if name == "python-call-list":
-        return _CallList(_transformers_parser(name, arguments)).read
+        reader = CallListReader(
+            brackets=bool(arguments.get("brackets", True)),
+            unescaped_strings=bool(arguments.get("unescaped_strings")),
+        )
+        return _ValueContent(reader.read).read
     return _DelimitedContent(_transformers_parser(name, arguments)).read
 
 
@@ -66,7 +72,9 @@ def _transformers_parser(name: str, arguments: Mapping[str, Any]) -> Callable[[s
 
 
 @dataclass(frozen=True, slots=True)
-class _JsonContent:
+class _ValueContent:
+    """Content that says itself where it ends."""
+
     read_value: ReadValue
 
     def read(self, text: str, start: int, close: regex.Pattern[str] | None) -> Content:
@@ -146,30 +154,6 @@ class _InlineArguments:
         raise ContentError(IssueCode.MISSING_TAG, "neither a whole parameter nor the end of the call", tag_start)
 
 
-_BRACKET_OR_STRING = regex.compile(r"""[\[\](){}]|'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|['"]""", regex.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class _CallList:
-    """`[name(key=value), …]`: the end is the bracket that matches the first one, quotes and escapes respected."""
-
-    parse: Callable[[str], Any]
-
-    def read(self, text: str, start: int, close: regex.Pattern[str] | None) -> Content:
-        start = skip_white_space(text, start)
-        depth = 0
-        for token in _BRACKET_OR_STRING.finditer(text, start):
-            if token[0] in ("'", '"'):
-                break
-            if token[0] in "[({":
-                depth += 1
-            elif token[0] in "])}":
-                depth -= 1
-                if depth <= 0:
-                    return Content(_guarded(self.parse, text[start : token.end()], start), token.end())
-        raise ContentError(IssueCode.INVALID_ARGUMENTS, "the list of calls is not closed", len(text))
-
-
 @dataclass(frozen=True, slots=True)
 class _DelimitedContent:
     """Content that only its closing delimiter ends."""
@@ -190,15 +174,4 @@ def _guarded(parse: Callable[[str], Any], body: str, start: int) -> Any:
         raise ContentError(IssueCode.TOO_DEEP, "nested too deep", start) from None
     except Exception as error:  # noqa: BLE001 - a content parser of transformers may raise anything
         message = str(error).partition("\n")[0][:200]
-        code = next((code for words, code in _CODE_OF_MESSAGE.items() if words in message), IssueCode.INVALID_ARGUMENTS)
-        position = _POSITION.search(message)
-        raise ContentError(code, _POSITION.sub("", message), start + int(position[1]) if position else start) from None
-
-
-_POSITION = regex.compile(r"(?: starting)? at position (\d+)\.?")
-_CODE_OF_MESSAGE = {
-    "integer outside": IssueCode.OVERSIZED_NUMBER,
-    "repeated name": IssueCode.DUPLICATE_KEY,
-    "lone surrogate": IssueCode.LONE_SURROGATE,
-    "levels deep": IssueCode.TOO_DEEP,
-}
+        raise ContentError(IssueCode.INVALID_ARGUMENTS, message, start) from None
