@@ -6,12 +6,13 @@ Only the sha256 decides. Similarity is help for a person, attached to an answer 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, Protocol
 
 from rgw.registry.model import RegisteredTemplate, Schema
-from rgw.templates.model import PROCESSOR_SOURCES, ChatTemplate, ResolvedTemplates, UnresolvedTemplates
+from rgw.templates.base_model import BaseComparison
+from rgw.templates.model import EMBEDDED_SOURCE, PROCESSOR_SOURCES, ChatTemplate, ResolvedTemplates, UnresolvedTemplates
 from rgw.templates.similarity import layout_variants, line_fingerprint, similarity
 
 NEAREST_SHOWN = 3
@@ -70,6 +71,7 @@ class Detection:
         registered: The registry's entry for the effective template; it has no schema where the registry knows why.
         nearest: The most similar registered templates, best first, when unrecognised.
         native_response_template: The tokenizer's configuration carries a response template of its own.
+        base: The template beside that of the base model, where there is one to compare with.
     """
 
     ref: str
@@ -81,6 +83,7 @@ class Detection:
     registered: RegisteredTemplate | None = None
     nearest: tuple[NearestTemplate, ...] = ()
     native_response_template: bool = False
+    base: BaseComparison | None = None
 
     @property
     def effective(self) -> ChatTemplate | None:
@@ -90,9 +93,10 @@ class Detection:
     def to_dict(self) -> dict[str, Any]:
         """The JSON form of the command line's contract.
 
-        A template has `bytes_sha256` only where its file hashes differently from the string in memory.
+        A template has `bytes_sha256` only where its file hashes differently from the string in memory, and there is a
+        `base_model` only where there is one to compare with.
         """
-        return {
+        form = {
             "ref": self.ref,
             "status": self.status.value,
             "templates": [_template_to_dict(template, self.revision) for template in self.templates],
@@ -109,10 +113,26 @@ class Detection:
             "native_response_template": self.native_response_template,
             "message": self.message,
         }
+        return form if self.base is None else {**form, "base_model": self.base.to_dict()}
 
 
-def detect(resolved: ResolvedTemplates | UnresolvedTemplates, registry: TemplateRegistry) -> Detection:
-    """Look up what a REF resolved to. Never raises for what the REF holds."""
+def detect(
+    resolved: ResolvedTemplates | UnresolvedTemplates,
+    registry: TemplateRegistry,
+    *,
+    base: BaseComparison | None = None,
+) -> Detection:
+    """Look up what a REF resolved to. Never raises for what the REF holds.
+
+    Args:
+        resolved: What the REF resolved to.
+        registry: What is registered.
+        base: How the template compares with that of the base model; it becomes a part of the answer.
+    """
+    return replace(_look_up(resolved, registry), base=base)
+
+
+def _look_up(resolved: ResolvedTemplates | UnresolvedTemplates, registry: TemplateRegistry) -> Detection:
     if isinstance(resolved, UnresolvedTemplates):
         message = f"{resolved.message} — {resolved.fix}" if resolved.fix else resolved.message
         return Detection(resolved.ref, DetectionStatus.ERROR, message)
@@ -137,7 +157,7 @@ def detect(resolved: ResolvedTemplates | UnresolvedTemplates, registry: Template
         message = f"{_short(effective)} is a known template ({registered.variant}) without a schema: {reason}"
         return _detection(resolved, DetectionStatus.UNRECOGNISED, message, registered=registered)
     schema = registry.schema(registered.schema)
-    message = f"read with schema {schema.name}{_processor_note(resolved, effective)}"
+    message = f"read with schema {schema.name}{_others_note(resolved, effective)}"
     return _detection(resolved, DetectionStatus.RECOGNISED, message, schema=schema, registered=registered)
 
 
@@ -203,16 +223,14 @@ def _others(resolved: ResolvedTemplates, registry: TemplateRegistry) -> str:
     return f"; registered is {' and '.join(recognised)}" if recognised else ""
 
 
-def _processor_note(resolved: ResolvedTemplates, effective: ChatTemplate) -> str:
-    """Says when a processor loaded from the same place renders with another text than the tokenizer."""
-    different = [
-        template
-        for template in resolved.templates
-        if template.source in PROCESSOR_SOURCES and template.sha256 != effective.sha256
-    ]
-    if effective.source in PROCESSOR_SOURCES or not different:
-        return ""
-    return f"; a processor renders with another template, {_short_hash(different[0].sha256)} in {different[0].source}"
+def _others_note(resolved: ResolvedTemplates, effective: ChatTemplate) -> str:
+    """Says when what else reads the same place renders with another text than the tokenizer."""
+    different = [template for template in resolved.templates if template.sha256 != effective.sha256]
+    for who, sources in (("a processor", PROCESSOR_SOURCES), ("the GGUF file", (EMBEDDED_SOURCE,))):
+        other = next((template for template in different if template.source in sources), None)
+        if other is not None and effective.source not in sources:
+            return f"; {who} renders with another template, {_short_hash(other.sha256)} in {other.source}"
+    return ""
 
 
 def _no_template_message(resolved: ResolvedTemplates) -> str:

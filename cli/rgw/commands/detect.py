@@ -33,10 +33,18 @@ def detect(
         list[str],
         typer.Argument(
             metavar="REF...",
-            help="A hub id (Qwen/Qwen3-8B), a model directory, a tokenizer_config.json, chat_template.jinja or"
-            " chat_template.json file, or - for a template on stdin.",
+            help="A hub id (Qwen/Qwen3-8B), a model directory, a tokenizer_config.json, chat_template.jinja,"
+            " chat_template.json or GGUF file, or - for a template on stdin.",
         ),
     ],
+    base_model: Annotated[
+        str | None,
+        typer.Option(
+            "--base-model",
+            metavar="REF",
+            help="Compare with the template of this model (by default, for a GGUF repository, the one that it names).",
+        ),
+    ] = None,
     behaviour: Annotated[
         bool,
         typer.Option("--behaviour", help="Render an unrecognised template and say what it behaves like."),
@@ -61,16 +69,20 @@ def detect(
     rgw detect Qwen/Qwen3-8B
     rgw detect ./checkpoint-500 ./base-model
     rgw detect - < chat_template.jinja
+    rgw detect model-Q4_K_M.gguf --base-model Qwen/Qwen3-8B
     rgw detect meta-llama/Llama-3.1-8B-Instruct --query 'results[0].schema.name'
     """
     output = Output.choose(json=json, query=query, quiet=quiet)
     from rgw.detection import detect as detect_template
     from rgw.output.documents import results_document
     from rgw.registry.loader import load_registry
+    from rgw.templates.base_model import compare_with_bases
     from rgw.templates.resolve import resolve_many
 
     known = load_registry(registry)
-    detections = [detect_template(found, known) for found in resolve_many(refs, revision=revision)]
+    found = resolve_many(refs, revision=revision)
+    bases = compare_with_bases(found, named=base_model)
+    detections = [detect_template(resolved, known, base=bases.get(resolved.ref)) for resolved in found]
     results = [
         {**detection.to_dict(), **(_closer(detection, known, output, prove=prove) if behaviour or prove else {})}
         for detection in detections

@@ -16,6 +16,7 @@ from rgw.output.text import BAD, DIM, GOOD, NAME, WARN, card, indented, line, ta
 
 Result = Mapping[str, Any]
 
+_BASE_STYLES = {True: GOOD, False: BAD, None: WARN}
 _MARKS = {"recognised": ("✓", GOOD), "unrecognised": ("✗", BAD), "no_template": ("✗", WARN), "error": ("✗", BAD)}
 
 
@@ -79,6 +80,11 @@ def _facts(result: Result) -> Iterator[tuple[str, str | Text]]:
         yield "origin", _origin_of_schema(result["schema"]["origin"])
     if result["native_response_template"]:
         yield "native", "the tokenizer configuration carries a response_template of its own"
+    if base := result.get("base_model"):
+        yield (
+            "base model",
+            Text.assemble(line(base["ref"], "bold"), "  ", line(base["message"], _BASE_STYLES[base["equal"]])),
+        )
 
 
 def _origin_of_schema(origin: Any) -> str:

@@ -1,7 +1,8 @@
 """Reads chat templates from hub repositories with huggingface_hub's own client, cache, token and offline mode.
 
 One request lists a repository with its commit and file sizes; then only the few small files that can hold a template
-are fetched. `local` decides on the cached snapshot which of them counts. Works with huggingface_hub 1.x and 2.x.
+are fetched. `local` decides on the cached snapshot which of them counts. Of GGUF files nothing is fetched: the hub
+itself serves the template that is inside. Works with huggingface_hub 1.x and 2.x.
 """
 
 from __future__ import annotations
@@ -15,24 +16,25 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from huggingface_hub import HfApi, constants, hf_hub_download, snapshot_download
+from huggingface_hub import HfApi, ModelInfo, constants, hf_hub_download, snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from rgw.errors import SourceError
-from rgw.templates import local
+from rgw.templates import gguf, local
 from rgw.templates.concurrency import map_concurrently, within
 from rgw.templates.hub_errors import HTTP_ERROR, explain, is_timeout, not_cached, status_of
-from rgw.templates.identity import MAX_TEMPLATE_BYTES, too_large
-from rgw.templates.model import ResolvedTemplates, UnresolvedTemplates
+from rgw.templates.identity import MAX_TEMPLATE_BYTES, chat_template, mark_effective, named_texts, too_large
+from rgw.templates.model import EMBEDDED_SOURCE, ChatTemplate, ResolvedTemplates, UnresolvedTemplates
 
 CONCURRENT_REPOSITORIES = 16
 DEADLINE_SECONDS = 60.0
 RETRY_WAITS = (0.5, 1.0, 2.0)
 LONGEST_RETRY_WAIT = 8.0
 
+_REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _ADDITIONAL_TEMPLATE = re.compile(rf"{local.TEMPLATE_DIRECTORY}/[^/]*\.jinja")
 _TRANSIENT_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
@@ -76,29 +78,84 @@ def _resolve(ref: str, revision: str | None) -> ResolvedTemplates:
         return _resolve_from_cache(ref, revision)
 
 
+class _Repository(NamedTuple):
+    """What one request says of a repository; `files` are the sizes of its files by their names."""
+
+    commit: str
+    name: str
+    files: dict[str, int | None]
+    information: ModelInfo
+
+    @property
+    def has_gguf(self) -> bool:
+        return any(name.endswith(gguf.SUFFIX) for name in self.files)
+
+
 def _resolve_from_hub(ref: str, revision: str | None) -> ResolvedTemplates:
-    commit, name_now, sizes = _list_repository(ref, revision)
-    renamed_to = name_now if name_now != ref else None
-    local.require_tokenizer_files({name.partition("/")[0] for name in sizes}, ref)
-    wanted = [name for name in sizes if name in local.SOURCE_FILES or _ADDITIONAL_TEMPLATE.fullmatch(name)]
+    repository = _list_repository(ref, revision)
+    resolved = _resolve_files(ref, revision, repository)
+    if repository.name != ref:
+        resolved = replace(resolved, renamed_to=repository.name)
+    if not repository.has_gguf:
+        return resolved
+    embedded = _embedded_templates(ref, revision, repository, required=not resolved.templates)
+    templates = resolved.templates + embedded if resolved.templates else mark_effective(embedded)
+    return replace(resolved, templates=templates, base_models=_base_models(repository.information))
+
+
+def _resolve_files(ref: str, revision: str | None, repository: _Repository) -> ResolvedTemplates:
+    """What the files of a tokenizer say."""
+    commit, files = repository.commit, repository.files
+    if not repository.has_gguf:
+        local.require_tokenizer_files({name.partition("/")[0] for name in files}, ref)
+    wanted = [name for name in files if name in local.SOURCE_FILES or _ADDITIONAL_TEMPLATE.fullmatch(name)]
     if not wanted:
-        return ResolvedTemplates(ref, commit, renamed_to=renamed_to)
+        return ResolvedTemplates(ref, commit)
     for name in wanted:
-        _require_small(f"{ref}/{name}", name, sizes[name])
+        _require_small(f"{ref}/{name}", name, files[name])
     paths = [_ask(partial(hf_hub_download, ref, name, revision=commit), ref, revision) for name in wanted]
     snapshot = _snapshot_of(Path(paths[0]), commit)
     _remember_revision(snapshot, revision or constants.DEFAULT_REVISION, commit)
-    return replace(local.read_directory(snapshot, ref, revision=commit), renamed_to=renamed_to)
+    return local.read_directory(snapshot, ref, revision=commit)
 
 
-def _list_repository(ref: str, revision: str | None) -> tuple[str, str, dict[str, int | None]]:
+def _list_repository(ref: str, revision: str | None) -> _Repository:
     """The commit that the revision stands for now, what the repository is called now, and the size of every file."""
     timeout = constants.HF_HUB_ETAG_TIMEOUT
     request = partial(HfApi().model_info, ref, revision=revision, files_metadata=True, timeout=timeout)
     info = _ask(request, ref, revision)
     if info.siblings is None or not _COMMIT.fullmatch(info.sha or ""):
         raise explain(ValueError(), ref, revision)
-    return str(info.sha), info.id, {sibling.rfilename: sibling.size for sibling in info.siblings}
+    return _Repository(str(info.sha), info.id, {sibling.rfilename: sibling.size for sibling in info.siblings}, info)
+
+
+def _embedded_templates(
+    ref: str, revision: str | None, repository: _Repository, *, required: bool
+) -> tuple[ChatTemplate, ...]:
+    """The template inside a GGUF repository's files, as the hub has read it."""
+    metadata: Any = repository.information.gguf
+    if metadata is None and required:
+        timeout = constants.HF_HUB_ETAG_TIMEOUT
+        request = partial(HfApi().model_info, ref, revision=repository.commit, expand=["gguf"], timeout=timeout)
+        metadata = _ask(request, ref, revision).gguf
+    if metadata is None and not required:
+        return ()
+    if not isinstance(metadata, dict):
+        raise SourceError(
+            f"{constants.ENDPOINT} serves no metadata of the GGUF files in {ref}", "download one and name the file"
+        )
+    where = f"{ref}: the GGUF metadata that the hub serves"
+    texts = named_texts(metadata.get("chat_template"), where)
+    return tuple(chat_template(name, text, source=EMBEDDED_SOURCE, where=where) for name, text in texts.items())
+
+
+def _base_models(info: ModelInfo) -> tuple[str, ...]:
+    """The repositories that a model says it was made from, in its card or else in its tags; only what can be a name."""
+    card: Any = info.card_data
+    named = card.get("base_model") if card is not None else None
+    tags = [tag.rpartition(":")[2] for tag in info.tags or () if tag.startswith("base_model:")]
+    names = [named] if isinstance(named, str) else named if isinstance(named, list) else tags
+    return tuple(dict.fromkeys(name for name in names if isinstance(name, str) and _REPOSITORY.fullmatch(name)))
 
 
 def _require_small(where: str, name: str, size: int | None) -> None:

@@ -14,6 +14,9 @@ from rgw.errors import Obstacle
 PROCESSOR_SOURCES = ("processor_config.json", "chat_template.json")
 """The files whose templates only a processor reads, in the order in which it prefers them."""
 
+EMBEDDED_SOURCE = "GGUF metadata"
+"""Where a template comes from that the hub has read out of a GGUF file."""
+
 
 @dataclass(frozen=True, slots=True)
 class ChatTemplate:
