@@ -38,6 +38,17 @@ def test_json_ends_where_the_value_ends_not_where_a_closing_marker_stands_in_a_s
     assert (content.value, content.end, content.segments) == ({"a": "</call>"}, 16, None)
 
 
+def test_arguments_may_stand_under_the_name_of_their_call() -> None:
+    content = read("json", '[{"f": {"x": 1}}, {"g": {}}]</call>', named_by_key=True)
+    assert content.value == [{"name": "f", "arguments": {"x": 1}}, {"name": "g", "arguments": {}}]
+    assert content.end == 28
+
+
+@pytest.mark.parametrize("wire", ['{"f": {}}', '["f"]', "[{}]", '[{"f": {}, "g": {}}]'])
+def test_what_stands_under_no_single_name_is_no_call(wire: str) -> None:
+    assert refusal("json", wire, named_by_key=True) == (IssueCode.INVALID_CALL, 0)
+
+
 def test_inline_arguments_are_raw_values_with_their_spans() -> None:
     text = "<arg=city>\nParis\n</arg>\n<arg=n>3</arg></call>"
     content = read("xml-inline", text, tag_pattern=TAG)

@@ -52,7 +52,8 @@ def content_reader(name: str, arguments: Mapping[str, Any], layout: LayoutRules)
         A function that reads the content which starts at a position and raises `ContentError` when it does not read.
     """
     if name == "json":
-        return _ValueContent(value_reader(arguments)).read
+        read_value = value_reader(arguments)
+        return _ValueContent(_named_by_key(read_value) if arguments.get("named_by_key") else read_value).read
     if name == "xml-inline":
         escaped_keys = bool(arguments.get("escaped_keys"))
         return _InlineArguments(arguments["tag_pattern"], layout.between_arguments, escaped_keys=escaped_keys).read
@@ -80,6 +81,18 @@ class _ValueContent:
     def read(self, text: str, start: int, close: regex.Pattern[str] | None) -> Content:
         value, end = self.read_value(text, start)
         return Content(value, end)
+
+
+def _named_by_key(read_value: ReadValue) -> ReadValue:
+    """Reads a list of objects that each hold the arguments of a call under its name: `[{"f": {"x": 1}}]`."""
+
+    def read(text: str, start: int) -> tuple[Any, int]:
+        items, end = read_value(text, start)
+        if not isinstance(items, list) or not all(isinstance(item, dict) and len(item) == 1 for item in items):
+            raise ContentError(IssueCode.INVALID_CALL, "not a list of calls, each under its name", start)
+        return [{"name": name, "arguments": arguments} for item in items for name, arguments in item.items()], end
+
+    return read
 
 
 _QUOTES = {"&quot;": '"', "&apos;": "'"}
