@@ -323,3 +323,17 @@ def test_a_tolerated_deviation_is_read_and_told() -> None:
     assert [(issue.code, issue.severity) for issue in parsed.issues] == [("tolerated_delimiter", "warning")]
     assert "without a colon" in parsed.issues[0].message
     assert parsed.tool_uses == [{"name": "f", "input": {"a": 1}}]
+
+
+BEHIND_A_LINE_END = schema(
+    "behind_a_line_end", {"content": {"close": "<end>", **VERBATIM}}, layout=LayoutRules(turn_start="\\n?")
+)
+
+
+def test_white_space_at_the_start_of_a_turn_is_layout_where_the_schema_says_so() -> None:
+    assert_tiled(BEHIND_A_LINE_END, ("layout", "\n"), ("text", "\nHi\n"), ("delimiter", "<end>"))
+    assert_tiled(BEHIND_A_LINE_END, ("text", "Hi"), ("delimiter", "<end>"))
+
+
+def test_white_space_behind_what_the_prompt_wrote_is_not_at_the_start_of_the_turn() -> None:
+    assert_tiled(BEHIND_A_LINE_END, ("text", "\nHi"), ("delimiter", "<end>"), prompt="<bot>So: ")

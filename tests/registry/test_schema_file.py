@@ -30,6 +30,7 @@ turn:
   repeated_reasoning: true
   prefill: "<think>\n"
 layout:
+  turn_start: "\n"
   between_regions: '[ \n]?'
   between_arguments: ''
 untyped_values: text
@@ -101,7 +102,7 @@ def test_a_schema_that_says_everything(tmp_path: Path) -> None:
         repeated_reasoning=True,
         prefill="<think>\n",
     )
-    assert schema.layout == LayoutRules(r"[ \n]?", "")
+    assert schema.layout == LayoutRules("\n", r"[ \n]?", "")
     assert schema.untyped_values is UntypedValues.TEXT
     assert schema.python_constants is False
     assert list(schema.dialects) == [Dialect.RESPONSE_TEMPLATE, Dialect.RESPONSE_SCHEMA]

@@ -71,6 +71,7 @@ class Grammar:
     implicit: Field | None
     watched: tuple[Watched, ...]
     start_anchor: regex.Pattern[str]
+    turn_start: regex.Pattern[str]
     between_regions: regex.Pattern[str]
     reserved: regex.Pattern[str] | None
     reserved_in_reasoning: regex.Pattern[str] | None
@@ -102,6 +103,7 @@ def compile_grammar(schema: Schema) -> Grammar:
         implicit=implicit,
         watched=tuple(watched),
         start_anchor=loaded.start_anchor_re,
+        turn_start=regex.compile(schema.layout.turn_start),
         between_regions=regex.compile(schema.layout.between_regions),
         reserved=_any_of(schema.turn.reserved),
         reserved_in_reasoning=_any_of(schema.turn.reserved_in_reasoning),

@@ -48,12 +48,20 @@ class Walk:
 
     def run(self) -> Reading:
         """Walk to the end of the text."""
+        self._layout_at_start()
         while not self._stopped and self._position < len(self._text):
             self._step()
         for field in self._grammar.fields:
             if not field.optional and field.name not in self._seen:
                 self._error(IssueCode.MISSING_FIELD, len(self._text), len(self._text), f"no {field.name} in the turn")
         return self._reading
+
+    def _layout_at_start(self) -> None:
+        """Claim the white space that every turn of the format begins with."""
+        layout = self._grammar.turn_start.match(self._text, self._position)
+        if layout is not None:
+            self._claim(SegmentKind.LAYOUT, *layout.span())
+            self._position = layout.end()
 
     # -- finding the next region --------------------------------------------------------------------------------
 

@@ -60,10 +60,12 @@ class LayoutRules:
     """Where white space that is neither data nor delimiter may stand; each is a regular expression.
 
     Attributes:
+        turn_start: Before everything else in a turn; by default nothing.
         between_regions: Outside every field, where no field collects leftovers.
         between_arguments: Inside a call, between its inline argument tags.
     """
 
+    turn_start: str = ""
     between_regions: str = r"\s*"
     between_arguments: str = r"\s*"
 

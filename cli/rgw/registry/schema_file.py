@@ -146,7 +146,7 @@ def _turn(value: Located) -> TurnRules:
 
 
 def _layout(value: Located) -> LayoutRules:
-    keys = value.record(optional=("between_regions", "between_arguments"))
+    keys = value.record(optional=("turn_start", "between_regions", "between_arguments"))
     return LayoutRules(**{key: pattern.text() for key, pattern in keys.items()})
 
 
