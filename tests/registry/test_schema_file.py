@@ -137,15 +137,16 @@ def test_what_a_schema_does_not_say_is_the_default(tmp_path: Path) -> None:
 def test_every_regular_expression_is_found(tmp_path: Path) -> None:
     found = [(pattern.line, pattern.text()) for pattern in schema_patterns(read(tmp_path, FULL))]
     assert sorted(found) == [
-        (19, r"[ \n]?"),
-        (20, ""),
-        (25, "(?P<content>.*)"),
-        (27, "a+"),
-        (31, "<call>(.*?)</call>"),
-        (36, r"(?P<key>\w+)=(?P<value>\w+)"),
-        (41, r"<bot>\s"),
-        (44, r"<call (?P<name>\w+)>"),
-        (48, r"<(?P<key>\w+)>(?P<value>.*?)</>"),
+        (19, "\n"),
+        (20, r"[ \n]?"),
+        (21, ""),
+        (26, "(?P<content>.*)"),
+        (28, "a+"),
+        (32, "<call>(.*?)</call>"),
+        (37, r"(?P<key>\w+)=(?P<value>\w+)"),
+        (42, r"<bot>\s"),
+        (45, r"<call (?P<name>\w+)>"),
+        (49, r"<(?P<key>\w+)>(?P<value>.*?)</>"),
     ]
 
 
