@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rgw.checking import SchemaCheck
+    from rgw.differences.model import Comparison
     from rgw.proof.batch import Attempt
+    from rgw.proof.registration import Registration
     from rgw.registry.loader import Registry
     from rgw.registry.model import RegisteredTemplate, Schema
     from rgw.rollouts import NotRunnable, Reading
@@ -99,6 +101,17 @@ def plan_document(plan: Plan, *, written: bool) -> Document:
 def proofs_document(attempts: Sequence[Attempt]) -> Document:
     """What `prove` prints: one result for each template, with its certificate or why there is none."""
     return {"version": 1, "results": [attempt.to_dict() for attempt in attempts]}
+
+
+def comparison_of_templates_document(compared: Comparison) -> Document:
+    """What `diff` prints."""
+    return {"version": 1, **compared.to_dict()}
+
+
+def registration_document(registration: Registration) -> Document:
+    """What `register` prints: the certificate, and the entry that was written."""
+    entry = registration.entry
+    return {"version": 1, "registered": dict(entry) if entry else None, "attempt": registration.attempt.to_dict()}
 
 
 def _compared(result: Reading | NotRunnable) -> Document:

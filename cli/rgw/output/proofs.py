@@ -16,6 +16,7 @@ from rgw.output.tiling import TiledOutput
 from rgw.output.turns import panels, shortened
 from rgw.proof.batch import Attempt, Status
 from rgw.proof.certificate import Counterexample, Proof, conversation_to_dict
+from rgw.proof.registration import Registration
 from rgw.proof.roundtrip import Outcome
 
 LOSSES_SHOWN = 12
@@ -42,6 +43,20 @@ def view(attempts: Sequence[Attempt]) -> Iterator[RenderableType]:
             yield from attempt_view(attempt)
     yield ""
     yield line(summary(attempts), DIM)
+
+
+def registration_view(registration: Registration, overlay: str) -> Iterator[RenderableType]:
+    """What a person sees of a registration: what was written where, or why nothing was."""
+    yield from attempt_view(registration.attempt)
+    yield ""
+    if registration.entry is None:
+        yield line("not registered: nothing was written", BAD)
+        return
+    yield Text.assemble(
+        ("registered", GOOD), " as ", line(str(registration.entry["variant"]), "bold"), line(f" in {overlay}")
+    )
+    for repository in registration.entry.get("repos", ()):
+        yield indented(line(repository, DIM))
 
 
 def summary(attempts: Sequence[Attempt]) -> str:
