@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from packaging.version import Version
+
 from rgw.drift.lockfile import transformers_version
 from rgw.drift.samples import Recording, sample_results
 from rgw.errors import EngineError
@@ -51,7 +53,7 @@ def record(schemas: Iterable[Schema], known: Mapping[str, list[Recording]]) -> s
                     "transformers": version,
                     "schemas": {name: versions[version][name] for name in sorted(versions[version])},
                 }
-                for version in sorted(versions)
+                for version in sorted(versions, key=Version)
             ]
         }
     )

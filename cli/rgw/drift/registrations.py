@@ -110,7 +110,7 @@ class _Verdict:
     def _not_served(self, answer: ResolvedTemplates) -> Finding:
         """The finding about the first repository that could be read, the one that gives the template its name."""
         repositories = ", ".join(found.ref for found in self._read)
-        what = f"{repositories} no longer serves {self._template.sha256[:12]}"
+        what = f"{self._template.sha256[:12]} is no longer served by {repositories}"
         current = answer.effective
         if current is None:
             return self._finding(Severity.BREAKING, f"{what}; {answer.ref} has no chat template now", ("",))

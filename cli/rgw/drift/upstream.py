@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from pathlib import Path
 
 from rgw.drift.assessment import Assessor
 from rgw.drift.model import Finding, FindingKind, Place, Severity, Subject
-from rgw.registry.loader import Registry, packaged_registry_path
+from rgw.registry.loader import Registry
 from rgw.upstream.planning import Change, Note, Plan, SchemaChange, TemplateChange, plan_resync
 from rgw.upstream.reading import Upstream, read_upstream
 from rgw.upstream.sources import UpstreamSource
@@ -16,23 +15,20 @@ from rgw.upstream.sources import UpstreamSource
 _RESYNC = "look at it with `rgw resync`, then take it over"
 
 
-def check_upstream(
-    source: UpstreamSource, registry: Registry, assessor: Assessor, *, root: Path | None = None
-) -> tuple[Subject, list[Finding]]:
-    """Compare the registry with TRL.
+def check_upstream(source: UpstreamSource, registry: Registry, assessor: Assessor) -> tuple[Subject, list[Finding]]:
+    """Compare the packaged registry with TRL.
 
     Args:
         source: Which TRL.
-        registry: What is registered.
+        registry: What is registered; an overlay over it is no matter of TRL's.
         assessor: Says whether a schema that upstream changed still reads upstream's templates.
-        root: The directory that a re-sync would change; by default the packaged registry.
 
     Raises:
         UpstreamError: TRL cannot be had or read.
         RegistryError: The registry cannot take it in.
     """
     upstream = read_upstream(source)
-    plan = plan_resync(root or packaged_registry_path(), upstream)
+    plan = plan_resync(registry.layers[0].root, upstream)
     subject = Subject(f"TRL {plan.after}", Place("registry/upstream.lock.yaml"))
     return subject, list(_Comparison(plan, upstream, registry, assessor, subject).findings())
 

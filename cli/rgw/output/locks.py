@@ -16,7 +16,8 @@ def view(lock: Lock, file: Path) -> Iterator[RenderableType]:
     """What a person sees of a lock."""
     yield table(("Model", "Commit", "Template", "Schema"), [_row(model) for model in lock.models])
     yield ""
-    yield Text.assemble(("✓ ", GOOD), line(f"{len(lock.models)} models locked in {file}", "bold"))
+    models = "1 model" if len(lock.models) == 1 else f"{len(lock.models)} models"
+    yield Text.assemble(("✓ ", GOOD), line(f"{models} locked in {file}", "bold"))
 
 
 def _row(model: LockedModel) -> list[str | Text]:
