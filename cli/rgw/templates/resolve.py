@@ -70,6 +70,14 @@ def is_local(ref: str) -> bool:
     return ref == "-" or _exists(ref) or not _HUB_ID.fullmatch(ref) or Path(ref).suffix in _FILE_SUFFIXES
 
 
+def place_of(written: str) -> tuple[str, str | None]:
+    """A REF and its revision, as people write them in one: `OWNER/NAME@REVISION`. What exists is a path, whole."""
+    ref, at, revision = written.rpartition("@")
+    if at and revision and _HUB_ID.fullmatch(ref) and not _exists(written):
+        return ref, revision
+    return written, None
+
+
 def _resolve_or_report(ref: str) -> ResolvedTemplates | UnresolvedTemplates:
     try:
         return _resolve_local(ref)
