@@ -66,7 +66,7 @@ def _side(side: Side) -> Text:
 def _text_words(text: TextDifference) -> str:
     if text.layout:
         return f"only {text.layout} differs"
-    return f"{text.added} lines added, {text.removed} removed"
+    return f"lines: {text.added} added, {text.removed} removed"
 
 
 def _text_diff(text: TextDifference, *, whole: bool) -> RenderableType:
