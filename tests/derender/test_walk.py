@@ -264,6 +264,7 @@ class TestEndOfTurn:
 
     def test_a_turn_that_went_on_behind_a_resumable_marker_has_not_ended(self) -> None:
         assert not parse(MESSAGES, "<msg call f>{}<stop><msg think>hm</msg>").end_of_turn
+        assert not parse(MESSAGES, "<msg call f>{}<stop><msg say>hm").end_of_turn
 
     def test_a_thought_that_the_end_of_turn_cut_off_does_not_hold_the_marker(self) -> None:
         parsed = assert_tiled(JSON_CALLS, ("delimiter", "<think>"), ("reasoning", "Hm"), ("delimiter", "<end>"))

@@ -80,6 +80,7 @@ class Walk:
         if not opens:
             self._end_of_turn_in(match, final=True)
             return
+        self._reading.end_of_turn = False
         if field.role is Role.TOOL_CALLS:
             self._tool_calls(field, match)
         else:
