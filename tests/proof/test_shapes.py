@@ -29,6 +29,17 @@ def test_the_place_of_reasoning(pool: RenderPool, form: ReasoningForm, template:
     assert discover(pool, template).reasoning is form
 
 
+def test_a_last_turn_that_is_written_whole_only_before_another(pool: RenderPool) -> None:
+    template = (
+        "{% for m in messages %}{{ m.role }}:{% if loop.last and m.role == 'assistant' %}{{ m.content }}"
+        "{% else %}{{ m.content }}" + JSON_CALLS + "|{% endif %}" + END
+    )
+    shape = discover(pool, template)
+    assert shape.followed
+    roles = [message["role"] for message in shape.messages((Turn(Role.USER, "hi"), Turn(Role.ASSISTANT, "yes")))]
+    assert roles == ["user", "assistant", "user"]
+
+
 def test_reasoning_that_is_only_read_from_blocks(pool: RenderPool) -> None:
     template = (
         "{% for m in messages %}{% if m.content is string %}{{ m.content }}{% else %}{% for b in m.content %}"

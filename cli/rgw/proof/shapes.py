@@ -70,6 +70,7 @@ class Shape:
         system: The template accepts a system message.
         tool_results: The template accepts tool results, and calls before the last turn with them.
         parallel_calls: The template accepts several calls in one turn.
+        followed: The template takes a last turn for one to be continued, and writes it whole only before another.
         states: The assignments of extra variables that make distinct generation prompts; the first is the default.
     """
 
@@ -82,6 +83,7 @@ class Shape:
     system: bool = True
     tool_results: bool = True
     parallel_calls: bool = True
+    followed: bool = False
     states: tuple[Mapping[str, Any], ...] = field(default=({},))
 
     def adapt(self, conversation: Conversation) -> Conversation:
@@ -97,6 +99,8 @@ class Shape:
 
     def messages(self, turns: Sequence[Turn]) -> list[dict[str, Any]]:
         """The turns as the template's messages."""
+        if self.followed and turns[-1].role is Role.ASSISTANT:
+            turns = (*turns, _FOLLOWING)
         numbers = iter(range(10**6))
         pending: list[tuple[str, str]] = []
         return [self._message(turn, numbers, pending) for turn in turns]
@@ -197,6 +201,7 @@ _TOOLS = tuple(
 _USER = Turn(Role.USER, "Hello")
 _CALLING = Turn(Role.ASSISTANT, "", "", (Call(_NAME, _ARGUMENTS),))
 _ANSWERING = Turn(Role.ASSISTANT, _TEXT, _THOUGHT)
+_FOLLOWING = Turn(Role.USER, "Go on.")
 _RESULT_TURN = Turn(Role.TOOL, _RESULT, answers=_NAME)
 
 
@@ -246,6 +251,7 @@ class _Probes:
             replace(shape, arguments=arguments, call_ids=ids, flat_tools=flat)
             for flat, ids, arguments in product((False, True), self._id_forms(shape), ArgumentsForm)
         ]
+        candidates += [replace(candidate, followed=True) for candidate in candidates]
         answers = self._render(candidates, (_USER, _CALLING), _TOOLS)
         scores = [_call_score(answer) for answer in answers]
         return candidates[scores.index(max(scores))]
@@ -347,6 +353,7 @@ _KNOWN_VARIABLES = (
         "tools",
         "documents",
         "add_generation_prompt",
+        "continue_final_message",
         "raise_exception",
         "strftime_now",
         "loop",
