@@ -65,6 +65,7 @@ class TestVerdict:
             check_growth(schema("sample", {"content": {"close": "<end>", "content": "no such parser"}}))
 
 
+@needs_response_template
 def test_the_shapes_are_made_of_the_schemas_own_delimiters() -> None:
     shapes = list(adversarial_shapes(JSON_CALLS))
     texts = [shape.text(1_000) for shape in shapes]
@@ -73,6 +74,7 @@ def test_the_shapes_are_made_of_the_schemas_own_delimiters() -> None:
     assert all(shape.repeated for shape in shapes)
 
 
+@needs_response_template
 def test_every_pattern_and_literal_is_considered() -> None:
     assert {"<bot>", "</call>", "<end>", r"\n?<call>"} <= set(patterns_of(JSON_CALLS))
 

@@ -35,8 +35,8 @@ CALLS = st.tuples(st.sampled_from(["find", "run_it"]), ARGUMENTS)
 
 each_schema = pytest.mark.parametrize("schema", SCHEMAS)
 each_written = pytest.mark.parametrize("schema", sorted(WIRE_FORMATS.keys() & set(SCHEMAS)))
-few = settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-many = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+few = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+many = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 STRICT = Policy()
 
@@ -57,7 +57,7 @@ def delimiters(schema: str) -> tuple[str, ...]:
 def special_markers(schema: str) -> list[str]:
     """The delimiters that are no ordinary text."""
     turn = derenderer(schema).schema.turn
-    tags = (part.strip() for part in delimiters(schema) if re.search(r"<[^<>]+>", part))
+    tags = (part.strip() for part in delimiters(schema) if re.search(r"<[^<>]+>|\[/?[A-Z_]+\]", part))
     return [*tags, *turn.reserved, *turn.end]
 
 
@@ -74,7 +74,7 @@ def turns(schema: str) -> st.SearchStrategy[Turn]:
         reasoning=st.none() | WORDS if wire.thinks else st.none(),
         text=st.just("") | WORDS,
         calls=st.lists(CALLS, max_size=wire.most_calls).map(tuple),
-    )
+    ).filter(lambda turn: wire.text_with_calls or not (turn.text and turn.calls))
 
 
 def parse(schema: str, output: str, policy: Policy = STRICT) -> ParsedOutput:
