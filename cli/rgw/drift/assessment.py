@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from rgw.templates.rendering import RenderPool
 
 CONVERSATIONS = 200
-_SCREENING_CONVERSATIONS = 20
 _DIFF_CONTEXT = 2
 _DIFF_LINES = 200
 
@@ -55,7 +54,8 @@ class Assessor:
     def __init__(self, registry: Registry, *, conversations: int = CONVERSATIONS) -> None:
         self._registry = registry
         self._conversations = conversations
-        self._proofs: dict[tuple[str, str, int], bool | None] = {}
+        self._proofs: dict[tuple[str, str], bool | None] = {}
+        self._proving_schemas: dict[str, tuple[str, ...]] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -94,32 +94,32 @@ class Assessor:
 
     def proves(self, sha256: str, text: str, schema: str) -> bool | None:
         """Whether a schema provably reads what a template writes; `None` when that cannot be tried."""
-        return self._proves(sha256, text, schema, self._conversations)
+        if (sha256, schema) not in self._proofs:
+            self._proofs[sha256, schema] = self._try(text, schema)
+        return self._proofs[sha256, schema]
 
-    def _proving(self, sha256: str, text: str, schema: str | None, proves: bool | None) -> tuple[str, ...]:
-        """The schemas that read the template: the one in use, or else whichever do."""
-        if schema is not None and proves:
-            return (schema,)
-        others = [name for name in self._registry.schemas if name != schema]
-        screened = [name for name in others if self._proves(sha256, text, name, _SCREENING_CONVERSATIONS)]
-        return tuple(name for name in screened if self.proves(sha256, text, name))
-
-    def _proves(self, sha256: str, text: str, schema: str, count: int) -> bool | None:
-        key = (sha256, schema, count)
-        if key not in self._proofs:
-            self._proofs[key] = self._try(text, schema, count)
-        return self._proofs[key]
-
-    def _try(self, text: str, schema: str, count: int) -> bool | None:
+    def _try(self, text: str, schema: str) -> bool | None:
+        from rgw.derender.vetting import vet_foreign
         from rgw.proof.proving import prove
 
         if schema not in self._registry.schemas:
             return None
         try:
-            proof = prove(text, self._registry.schema(schema), count=count, pool=self._pool, shrink=False)
+            vet_foreign(self._registry, schema)
+            proof = prove(text, self._registry.schema(schema), count=self._conversations, pool=self._pool, shrink=False)
         except (EngineError, RegistryError):
             return None
         return None if proof.findings else proof.proved
+
+    def _proving(self, sha256: str, text: str, schema: str | None, proves: bool | None) -> tuple[str, ...]:
+        """The schemas that read the template: the one in use, or else whichever do."""
+        if schema is not None and proves is not False:
+            return (schema,) if proves else ()
+        if sha256 not in self._proving_schemas:
+            from rgw.proof.recognition import schemas_that_prove
+
+            self._proving_schemas[sha256] = tuple(schemas_that_prove(text, self._registry, count=self._conversations))
+        return self._proving_schemas[sha256]
 
     def _differences(self, before: OldTemplate | None, text: str) -> tuple[str, ...] | None:
         """The probes that the two templates render differently; `None` when that cannot be found out."""
@@ -145,9 +145,10 @@ class Assessor:
 
     @cached_property
     def _pool(self) -> RenderPool:
+        from rgw.proof.strict import PROOF_LIMITS
         from rgw.templates.rendering import RenderPool
 
-        return RenderPool()
+        return RenderPool(limits=PROOF_LIMITS)
 
 
 def _severity(*, proves: bool | None, identical: bool) -> Severity:

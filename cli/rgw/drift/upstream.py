@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rgw.drift.assessment import Assessor
 from rgw.drift.model import Finding, FindingKind, Place, Severity, Subject
@@ -48,7 +48,7 @@ class _Comparison:
     def findings(self) -> Iterator[Finding]:
         yield from (self._schema(change) for change in self._plan.schemas)
         yield from (self._template(change) for change in self._plan.templates)
-        yield from (self._note(note) for note in self._plan.notes)
+        yield from filter(None, (self._note(note) for note in self._plan.notes))
 
     def _schema(self, change: SchemaChange) -> Finding:
         severity, words = Severity.COMPATIBLE, ""
@@ -69,12 +69,7 @@ class _Comparison:
         """Whether the registry's own schema reads what upstream's changed one is for."""
         known = self._registry.templates
         shared = [sha256 for sha256 in self._texts if sha256 in known and known[sha256].schema == schema]
-        proofs = [self._assessor.proves(sha256, self._texts[sha256], schema) for sha256 in shared]
-        if False in proofs:
-            return Severity.BREAKING, "; the registry's own no longer proves"
-        if not proofs or None in proofs:
-            return Severity.UNKNOWN, "; whether the registry's own still reads its templates could not be tried"
-        return Severity.COMPATIBLE, "; the registry's own still proves on its templates"
+        return _judged([self._assessor.proves(sha256, self._texts[sha256], schema) for sha256 in shared])
 
     def _template(self, change: TemplateChange) -> Finding:
         before, after = change.before or "no schema", change.after or "no schema"
@@ -90,20 +85,40 @@ class _Comparison:
             identity=(change.kind, change.sha256, before, after),
         )
 
-    def _note(self, note: Note) -> Finding:
+    def _note(self, note: Note) -> Finding | None:
+        """What the registry keeps on purpose is no finding as long as it is the same and proves."""
+        severity, words = self._kept(note)
+        if severity is Severity.COMPATIBLE and note.sha256 is not None:
+            return None
         return Finding(
             FindingKind.UPSTREAM_NOTE,
-            Severity.UNKNOWN,
+            severity,
             self._subject.name,
-            note.message,
+            note.message + words,
             self._subject.place,
             "review it",
             identity=(note.message, _digest(note.diff)),
             diff=note.diff,
         )
 
+    def _kept(self, note: Note) -> tuple[Severity, str]:
+        if note.schema is None:
+            return Severity.COMPATIBLE, ""
+        if note.sha256 is None:
+            return self._still_read(note.schema)
+        return _judged([self._assessor.proves(note.sha256, self._texts[note.sha256], note.schema)])
+
 
 def _digest(diff: str) -> str:
     """A digest of what a diff says, wherever in the file that stands."""
     lines = [line for line in diff.splitlines() if not line.startswith("@@")]
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _judged(proofs: Sequence[bool | None]) -> tuple[Severity, str]:
+    """What it means whether the registry's own schema proves on each of upstream's templates."""
+    if False in proofs:
+        return Severity.BREAKING, "; the registry's own no longer proves"
+    if not proofs or None in proofs:
+        return Severity.UNKNOWN, "; whether the registry's own still reads its templates could not be tried"
+    return Severity.COMPATIBLE, "; the registry's own still proves on its templates"

@@ -58,10 +58,19 @@ class TemplateChange:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something for a person to look at, which a re-sync leaves alone; `diff` may be empty."""
+    """Something for a person to look at, which a re-sync leaves alone.
+
+    Attributes:
+        message: What it is, in one line.
+        diff: What upstream changed; may be empty.
+        schema: The registry's own schema that is kept.
+        sha256: The template that it is kept for; `None` when it is kept for all of its templates.
+    """
 
     message: str
     diff: str = ""
+    schema: str | None = None
+    sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +185,8 @@ def _notes(before: RegistryFiles, after: RegistryFiles, upstream: Upstream) -> I
     for sha256, theirs in names.items():
         ours = after.templates[sha256]["schema"]
         if ours != theirs:
-            yield Note(f"template {sha256[:12]}: TRL now maps it to {theirs}; the registry keeps its own {ours}")
+            message = f"template {sha256[:12]}: TRL now maps it to {theirs}; the registry keeps its own {ours}"
+            yield Note(message, schema=ours, sha256=sha256)
 
 
 def _schema_notes(name: str, schema: Mapping[str, Any], specs: Specs | None) -> Iterator[Note]:
@@ -189,6 +199,7 @@ def _schema_notes(name: str, schema: Mapping[str, Any], specs: Specs | None) -> 
             f"schema {name}: TRL changed it; kept, as it is patched ({reason}). Review it, then bring "
             "its `origin` up to date",
             diff,
+            schema=name,
         )
 
 
