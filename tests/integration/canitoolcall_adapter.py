@@ -27,22 +27,30 @@ SCHEMAS = {
     "Qwen/Qwen3.8-27B": "qwen3_5",
     "Qwen/Qwen3-Coder-30B-A3B-Instruct": "qwen3_coder",
     "Qwen/Qwen3-Coder-Next": "qwen3_coder",
+    "deepseek-ai/DeepSeek-V3-0324": "deepseek_v3",
+    "deepseek-ai/DeepSeek-V3.1": "deepseek_v3_1",
+    "deepseek-ai/DeepSeek-V3.2": "deepseek_dsml",
+    "deepseek-ai/DeepSeek-V4-Flash": "deepseek_dsml",
+    "deepseek-ai/DeepSeek-V4.1-Flash": "deepseek_dsml",
     "google/gemma-4-31B-it": "gemma4",
     "meta-llama/Llama-3.3-70B-Instruct": "llama3",
     "meta-llama/Llama-4-Scout-17B-16E-Instruct": "llama4",
+    "mistralai/Devstral-Small-2507": "mistral",
+    "mistralai/Magistral-Small-2506": "magistral",
+    "mistralai/Magistral-Small-2509": "mistral_think",
+    "mistralai/Ministral-3-14B-Instruct-2512": "mistral",
+    "mistralai/Ministral-3-14B-Reasoning-2512": "mistral_think",
+    "mistralai/Mistral-7B-Instruct-v0.3": "mistral_list",
+    "mistralai/Mistral-Small-3.2-24B-Instruct-2506": "mistral",
+    "moonshotai/Kimi-K2-Instruct-0905": "kimi_k2",
+    "moonshotai/Kimi-K2.6": "kimi_k2",
+    "moonshotai/Kimi-K3": "kimi_k3",
     "openai/gpt-oss-20b": "gpt_oss",
     "zai-org/GLM-4.5": "glm4_moe",
     "zai-org/GLM-4.7": "glm4_7",
     "zai-org/GLM-5.3": "glm4_7",
 }
 """The schema that reads each reference model's output."""
-
-WITHOUT_SCHEMA = {
-    "deepseek": "no schema is registered for the DeepSeek tool-call formats",
-    "kimi": "no schema is registered for the Kimi formats",
-    "mistral": "no schema is registered for the Mistral formats",
-}
-"""The families that are not replayed, with the reason."""
 
 _NEVER_REPAIRED = (
     "A closing tag is missing, so that where the value ends is a guess. The fixture takes the next tag for the end; a"
@@ -84,8 +92,7 @@ INTRODUCTION = """\
 
 [CanIToolCall](https://github.com/redd34/canitoolcall) {version} is a neutral conformance suite: raw model outputs from
 engines' own test suites, from rendered templates and from bug reports, each with the parse that a correct engine
-returns. `make test` replays every fixture of the families below; `python scripts/canitoolcall_results.py` writes this
-page.
+returns. `make test` replays every fixture; `python scripts/canitoolcall_results.py` writes this page.
 
 *Pass*: reasoning, text and calls are equal. *Soft pass*: equal but for outer white space (its soft-v1). *Disagreement*:
 rgw answers otherwise on purpose; each is argued below, and the test fails as soon as one of them passes or another
@@ -134,11 +141,8 @@ def listed_status(fixture: Fixture) -> Status:
 def results_page() -> str:
     """The page `docs/canitoolcall.md`."""
     fixtures = load_fixtures()
-    replayed = [fixture for fixture in fixtures if fixture.family not in WITHOUT_SCHEMA]
-    return (
-        "\n".join([INTRODUCTION.format(version=__version__), *_results(replayed), *_reasons(), *_licences(fixtures)])
-        + "\n"
-    )
+    introduction = INTRODUCTION.format(version=__version__)
+    return "\n".join([introduction, *_results(fixtures), *_reasons(), *_licences(fixtures)]) + "\n"
 
 
 @cache
@@ -156,11 +160,11 @@ def _prompt(fixture: Fixture) -> str | None:
     return model.default_generation_prompt if model is not None else None
 
 
-def _results(replayed: Iterable[Fixture]) -> Iterator[str]:
+def _results(fixtures: Iterable[Fixture]) -> Iterator[str]:
     families = load_families()
     counts: dict[str, Counter[Status]] = {}
     schemas: dict[str, set[str]] = {}
-    for fixture in replayed:
+    for fixture in fixtures:
         counts.setdefault(fixture.family, Counter())[status(fixture, replay(fixture))] += 1
         schemas.setdefault(fixture.family, set()).add(SCHEMAS[fixture.reference_model])
     yield "| family | schemas | fixtures | pass | soft pass | disagreement |"
@@ -169,9 +173,6 @@ def _results(replayed: Iterable[Fixture]) -> Iterator[str]:
         names = ", ".join(f"`{name}`" for name in sorted(schemas[slug]))
         yield f"| {_escaped(families[slug].name)} | {names} | {_row(count)} |"
     yield f"| **all** | | {_row(sum(counts.values(), Counter()))} |"
-    yield ""
-    for slug, reason in WITHOUT_SCHEMA.items():
-        yield f"- Not replayed: {_escaped(families[slug].name)} — {reason}."
 
 
 def _escaped(text: str) -> str:

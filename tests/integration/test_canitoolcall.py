@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from canitoolcall.fixtures import Fixture, load_families, load_fixtures
+from canitoolcall.fixtures import Fixture, load_fixtures
 from canitoolcall.pytest_plugin import assert_conforms
 from canitoolcall.results import Status
 
@@ -13,7 +13,6 @@ from integration.canitoolcall_adapter import (
     DISAGREEMENTS,
     SCHEMAS,
     SOFT_PASSES,
-    WITHOUT_SCHEMA,
     listed_status,
     replay,
     results_page,
@@ -24,8 +23,6 @@ PAGE = Path(__file__).parents[2] / "docs" / "canitoolcall.md"
 
 
 def test_a_fixture_is_read_as_listed(canitoolcall_fixture: Fixture) -> None:
-    if canitoolcall_fixture.family in WITHOUT_SCHEMA:
-        pytest.skip(WITHOUT_SCHEMA[canitoolcall_fixture.family])
     result = replay(canitoolcall_fixture)
     listed = listed_status(canitoolcall_fixture)
     if listed is not Status.FAIL:
@@ -43,10 +40,8 @@ def test_every_listed_fixture_exists() -> None:
     assert (DISAGREEMENTS.keys() | SOFT_PASSES.keys()) - known == set()
 
 
-def test_every_reference_model_of_a_family_has_a_schema_or_the_family_a_reason() -> None:
-    models = {fixture.reference_model for fixture in load_fixtures() if fixture.family not in WITHOUT_SCHEMA}
-    assert models == SCHEMAS.keys()
-    assert WITHOUT_SCHEMA.keys() <= load_families().keys()
+def test_every_reference_model_has_a_schema() -> None:
+    assert {fixture.reference_model for fixture in load_fixtures()} == SCHEMAS.keys()
 
 
 def test_the_page_shows_these_results() -> None:
