@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ from typing import Any
 
 from jinja2.defaults import DEFAULT_NAMESPACE
 
-from rgw.proof.model import Call, Conversation, Role, Turn
+from rgw.proof.model import Call, Conversation, Role, Turn, canonical
 from rgw.templates.rendering import PLACEHOLDER_TOKENS, FailureKind, Rendered, Renderer, RenderFailure, RenderRequest
 
 PROBE_DATE = datetime(2024, 7, 26, tzinfo=UTC)
@@ -137,10 +138,15 @@ class Shape:
         arguments = json.dumps(call.arguments, ensure_ascii=False) if as_string else dict(call.arguments)
         message = {"type": "function", "function": {"name": call.name, "arguments": arguments}}
         if self.call_ids is CallIds.ALPHANUMERIC:
-            message["id"] = f"call{number:05d}"
+            message["id"] = f"call{_digits(call):05d}"
         elif self.call_ids is CallIds.NAMED:
             message["id"] = f"functions.{call.name}:{number}"
         return message
+
+
+def _digits(call: Call) -> int:
+    """Five digits that stay with a call whatever stands before it: an id says nothing that is to come back."""
+    return zlib.crc32(f"{call.name}{canonical(call.arguments)}".encode()) % 10**5
 
 
 def _without_tool_rounds(turns: Sequence[Turn]) -> Iterator[Turn]:
@@ -270,7 +276,7 @@ class _Probes:
         """The default, and each yes or no of a variable that the template reads and that changes how a turn begins."""
         prompt = self._request(shape, (_USER,), None, {})
         observed = self._pool.render(self._template, [replace(prompt, observe=True)])[0]
-        names = sorted(_extra_variables(observed.reads, self._template)) if isinstance(observed, Rendered) else []
+        names = sorted(extra_variables(observed.reads, self._template)) if isinstance(observed, Rendered) else []
         candidates: list[Mapping[str, Any]] = [{}, *({name: value} for name in names for value in (True, False))]
         answers = self._pool.render(self._template, [replace(prompt, variables=variables) for variables in candidates])
         distinct: dict[str, Mapping[str, Any]] = {}
@@ -363,7 +369,7 @@ _KNOWN_VARIABLES = (
 _BOUND = re.compile(r"\{%[-+]?\s*(?:for\s+(\w+)(?:\s*,\s*(\w+))?\s+in|macro\s+(\w+)\s*\(([^)]*)\))")
 
 
-def _extra_variables(reads: Iterable[str], template: str) -> set[str]:
+def extra_variables(reads: Iterable[str], template: str) -> set[str]:
     """The variables that a template reads, that are no part of every request and no loop's or macro's own."""
     bound = {name for groups in _BOUND.findall(template) for group in groups for name in re.findall(r"\w+", group)}
     return {read for read in reads if read.isidentifier()} - _KNOWN_VARIABLES - bound
