@@ -19,7 +19,7 @@ ORIGINAL_GATEWAY = {
     "e84f32a2": "qwen3_5",
     "ab7813c3": "nemotron_3",
     "575fb74f": "nemotron_3",
-    "82753bef": "nemotron_3",
+    "82753bef": "nemotron_3_ultra",
 }
 
 
