@@ -10,6 +10,7 @@ from rgw.inference.forms import CallForm, FlattenedJson, Surroundings
 from rgw.inference.literals import alternatives, escaped, layout_pattern, literal_pattern, markers
 from rgw.inference.turns import Delimiter, TurnForm
 from rgw.registry.model import Dialect, LayoutRules, Origin, Schema, TurnRules, UntypedValues
+from rgw.templates.rendering import PLACEHOLDER_TOKENS
 
 _SHORTEST_RESERVED = 3
 _PLAIN_TEXT: Mapping[str, Any] = {"content": "text", "content_args": {"strip": False}}
@@ -21,10 +22,12 @@ class Choices:
 
     Attributes:
         reserve: The delimiters may not stand in text.
+        reserve_in_reasoning: Those of calls may not stand in reasoning either.
         untyped: How a value without a type is read; `None`: as the notation suggests.
     """
 
     reserve: bool = True
+    reserve_in_reasoning: bool = False
     untyped: UntypedValues | None = None
 
 
@@ -54,7 +57,9 @@ class _Assembly:
             dialects={Dialect.RESPONSE_TEMPLATE: template},
             turn=TurnRules(
                 end=self._end_markers(),
+                resumable=self._resumable(),
                 reserved=tuple(self._reserved()) if self._choices.reserve else (),
+                reserved_in_reasoning=tuple(self._call_markers()) if self._choices.reserve_in_reasoning else (),
                 prefill=self._turn.prefill,
             ),
             layout=self._layout(),
@@ -81,67 +86,110 @@ class _Assembly:
         return "".join(f"(?:{escaped(anchor)})?" for anchor in self._turn.anchors[:1])
 
     def _reasoning(self, opened: Delimiter, closed: Delimiter) -> dict[str, Any]:
+        closer = literal_pattern(closed.core)
+        opener = self._header_again() + layout_pattern(opened.before) + literal_pattern(opened.core)
+        opener += layout_pattern(opened.behind)
         return {
-            "open_pattern": layout_pattern(opened.before)
-            + self._header_again()
-            + literal_pattern(opened.core)
-            + layout_pattern(opened.behind),
-            "close_pattern": layout_pattern(closed.before)
-            + literal_pattern(closed.core)
+            "open_pattern": opener + self._closed_at_once(closer),
+            "close_pattern": self._closed_when_empty(opened, closer)
+            + layout_pattern(closed.before)
+            + closer
             + layout_pattern(closed.behind),
             **_PLAIN_TEXT,
         }
 
+    def _closed_when_empty(self, opened: Delimiter, closer: str) -> str:
+        behind = self._turn.behind_empty_thought
+        if behind is None:
+            return ""
+        return f"(?<={literal_pattern(opened.core)}{layout_pattern(opened.behind)}){closer}{layout_pattern(behind)}|"
+
+    def _closed_at_once(self, closer: str) -> str:
+        """Some templates close at the start of a turn the reasoning that their generation prompt opens."""
+        return rf"|\A\s{{0,4}}(?={closer})" if self._turn.closes_unopened else ""
+
     def _text(self) -> dict[str, Any]:
         opened, closed = self._turn.text_open, self._turn.text_close
         if opened is None:
-            endings = alternatives(map(_ending_pattern, self._turn.endings))
+            endings = alternatives(self._endings())
             return {**({"close_pattern": endings} if endings else {}), **_PLAIN_TEXT}
-        closes = [*map(_ending_pattern, self._turn.endings)]
+        closes = self._endings()
         if closed is not None and closed.core:
             closes.append(layout_pattern(closed.before) + literal_pattern(closed.core))
         if self._turn.repeats_header and self._turn.reasoning_close is not None:
             closes.append(literal_pattern(self._turn.reasoning_close.core))
         return {
-            "open_pattern": layout_pattern(opened.before)
-            + self._header_again()
+            "open_pattern": self._header_again()
+            + layout_pattern(opened.before)
             + literal_pattern(opened.core)
             + layout_pattern(opened.behind),
             "close_pattern": alternatives(closes),
             **_PLAIN_TEXT,
         }
 
+    def _endings(self) -> list[str]:
+        """Patterns of what ends the turn, those of more markers first."""
+        return list(map(_ending_pattern, sorted(self._turn.endings, key=len, reverse=True)))
+
     def _around_calls(self) -> Surroundings:
         turn = self._turn
         calls = self._calls
         assert calls is not None
-        section = f"(?:{literal_pattern(turn.section_open.core)}\\s{{0,8}})?" if turn.section_open.core else ""
-        opened = layout_pattern(turn.call_open.before) + self._header_again() + section
-        opened += literal_pattern(turn.call_open.core + turn.call_open.behind.rstrip())
+        opened = self._header_again() + layout_pattern(turn.call_open.before) + self._before_each_call()
+        opened += literal_pattern(turn.call_open.core)
         if not turn.call_open.core and not turn.section_open.core:
             opened += calls.beginning
         elif turn.call_open.behind and not isinstance(calls, FlattenedJson):
             opened += r"\s{0,8}"
         closed = literal_pattern(turn.call_close.core)
         if turn.section_close.core:
-            closed += f"(?:\\s{{0,8}}{literal_pattern(turn.section_close.core)})?"
-        if closed:
-            closed += layout_pattern(turn.call_close.behind)
+            again = literal_pattern(turn.separator) + literal_pattern(turn.call_open.core)
+            closed += f"(?:\\s{{0,8}}{literal_pattern(turn.section_close.core)}|(?=\\s{{0,8}}{again}))"
+        endings = alternatives(map(_ending_pattern, turn.call_endings))
+        closed += layout_pattern(turn.call_close.behind) if closed or endings else ""
+        closed += f"(?:{endings})?" if endings else ""
         return Surroundings(opened, closed)
 
+    def _before_each_call(self) -> str:
+        """What opens the section before the first call; the others follow a call, behind a separator if there is one."""
+        turn = self._turn
+        section, separator = literal_pattern(turn.section_open.core), literal_pattern(turn.separator)
+        if not section and not separator:
+            return ""
+        closer = literal_pattern(turn.call_close.core)
+        follows = f"(?<={closer}\\s{{0,8}}){separator}" if closer else separator
+        first = f"{section}\\s{{0,8}}" if section else ""
+        return f"(?:{first}|{follows}\\s{{0,8}})"
+
     def _end_markers(self) -> tuple[str, ...]:
-        found = [marker for ending in self._turn.endings for marker in markers(ending)]
-        return tuple(dict.fromkeys(found))
+        """The first marker of each ending; the tokenizer's own first, since that is what proofs render with."""
+        endings = (*self._turn.endings, *self._turn.call_endings)
+        found = [marker for ending in endings for marker in markers(ending)[:1]]
+        own = PLACEHOLDER_TOKENS["eos_token"]
+        return tuple(dict.fromkeys([own, *found] if any(own in ending for ending in endings) else found))
+
+    def _resumable(self) -> tuple[str, ...]:
+        """End markers that also close a part in the middle of a turn."""
+        turn = self._turn
+        inner = {turn.call_close.core, *(part.core for part in (turn.reasoning_close, turn.text_close) if part)}
+        return tuple(marker for marker in self._end_markers() if turn.repeats_header and marker in inner)
+
+    def _call_markers(self) -> Iterable[str]:
+        turn = self._turn
+        delimiters = (turn.section_open, turn.call_open, turn.call_close, turn.section_close)
+        found = [marker for delimiter in delimiters for marker in markers(delimiter.core)]
+        return dict.fromkeys(literal for literal in found if _is_distinct(literal))
 
     def _reserved(self) -> Iterable[str]:
         """The delimiters that text does not hold by chance."""
         turn = self._turn
-        delimiters = [turn.section_open, turn.call_open, turn.call_close, turn.section_close]
-        delimiters += [each for each in (turn.reasoning_open, turn.reasoning_close) if each is not None]
-        found = [marker for delimiter in delimiters for marker in markers(delimiter.core)]
+        thoughts = [each for each in (turn.reasoning_open, turn.reasoning_close) if each is not None]
+        found = [*self._call_markers(), *(marker for delimiter in thoughts for marker in markers(delimiter.core))]
         found += [*self._calls.literals()] if self._calls is not None else []
         found += [marker for anchor in turn.anchors for marker in markers(anchor)[:1]]
-        kept = [literal for literal in found if _is_distinct(literal) and literal not in self._end_markers()]
+        ends = [marker for ending in turn.endings for marker in markers(ending)[:1]]
+        found += [marker for ending in turn.call_endings for marker in markers(ending)[:1]]
+        kept = [literal for literal in found if _is_distinct(literal) and literal not in ends]
         return dict.fromkeys(kept)
 
 

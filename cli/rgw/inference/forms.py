@@ -477,9 +477,17 @@ class RelaxedJson(CallForm):
         if gaps is None or not gaps.texts or not gaps.numbers:
             return None
         text_value, number_value = gaps.texts[0].before_value, gaps.numbers[0].before_value
-        text_end, number_end = gaps.texts[-1].behind_value, gaps.numbers[-1].behind_value
-        if ":" not in number_value or not text_value.startswith(number_value) or not text_end.endswith(number_end):
+        ends_of = [
+            (text.behind_value, number.behind_value)
+            for text in gaps.texts
+            for number in gaps.numbers
+            if not text.is_last and not number.is_last
+        ]
+        if ":" not in number_value or not text_value.startswith(number_value):
             return None
+        if not ends_of or not all(text.endswith(number) for text, number in ends_of):
+            return None
+        text_end, number_end = ends_of[0]
         opening = text_value.removeprefix(number_value)
         closing = text_end.removesuffix(number_end)
         if not opening or not closing:

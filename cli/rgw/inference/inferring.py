@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 
 from rgw.errors import EngineError, RegistryError
 from rgw.inference.assembly import Choices, assemble
 from rgw.inference.forms import CallForm, FlattenedJson, JsonCalls, calling, find_form
+from rgw.inference.headers import Headed, behind_header
 from rgw.inference.model import Inference
-from rgw.inference.sightings import Sighting, sightings
+from rgw.inference.sightings import Sighting, SlotKind, sightings
+from rgw.inference.thoughts import thought_closers
 from rgw.inference.turns import TurnForm, TurnReader
-from rgw.proof.certificate import Proof
+from rgw.proof.certificate import Check, Proof
 from rgw.proof.proving import prove
+from rgw.proof.roundtrip import Outcome
 from rgw.proof.shapes import ShapeError, discover
 from rgw.registry.model import Schema
 from rgw.templates.rendering import RenderLimits, RenderPool
@@ -56,18 +59,33 @@ def infer(
         seen = sightings(renderer, template, shape, seed=seed)
         if not seen:
             return Inference(None, failure="no finished turn continues the template's own generation prompt")
-        return _Search(renderer, template, seen, name, conversations, seed).result()
+        headed = behind_header(seen)
+        closers = thought_closers(renderer, template, shape) if not _thinks(headed.sightings) else ()
+        return _Search(renderer, template, headed, closers, name, conversations, seed).result()
+
+
+def _thinks(seen: Sequence[Sighting]) -> bool:
+    return any(mark.slot.kind is SlotKind.REASONING for sighting in seen for mark in sighting.marks)
 
 
 class _Search:
     """Candidates for one template, the plainest first."""
 
     def __init__(
-        self, pool: RenderPool, template: str, seen: list[Sighting], name: str, conversations: int, seed: int
+        self,
+        pool: RenderPool,
+        template: str,
+        headed: Headed,
+        closers: Sequence[str],
+        name: str,
+        conversations: int,
+        seed: int,
     ) -> None:
         self._pool = pool
         self._template = template
-        self._seen = seen
+        self._seen = headed.sightings
+        self._anchors = headed.anchors
+        self._closers = closers
         self._name = name
         self._conversations = conversations
         self._seed = seed
@@ -81,7 +99,7 @@ class _Search:
             inference = self._tried(candidate, calls, round_number)
             if inference.proved:
                 return inference
-            best = best or inference
+            best = inference if best is None else min(best, inference, key=_badness)
             if round_number == _MOST_ROUNDS:
                 break
         assert best is not None
@@ -90,15 +108,16 @@ class _Search:
     def _candidates(self, calls: CallForm | None) -> Iterator[Schema]:
         turn, calls = self._literals(calls)
         yield assemble(self._name, turn, calls, Choices())
+        yield assemble(self._name, turn, calls, Choices(reserve_in_reasoning=True))
         yield assemble(self._name, turn, calls, Choices(reserve=False))
 
     def _literals(self, calls: CallForm | None) -> tuple[TurnForm, CallForm | None]:
         """The literals of the turn; calls that nothing opens are read by their beginning."""
-        turn = TurnReader(self._seen, calls).form()
+        turn = TurnReader(self._seen, calls, self._anchors, self._closers).form()
         if isinstance(calls, JsonCalls) and not (turn.call_open.core or turn.section_open.core):
             flattened = FlattenedJson.fit(self._seen)
             if flattened is not None:
-                return TurnReader(self._seen, flattened).form(), flattened
+                return TurnReader(self._seen, flattened, self._anchors, self._closers).form(), flattened
         return turn, calls
 
     def _tried(self, candidate: Schema, calls: CallForm | None, rounds: int) -> Inference:
@@ -114,6 +133,16 @@ class _Search:
 
     def _prove(self, candidate: Schema, count: int, seed: int) -> Proof:
         return prove(self._template, candidate, count=count, seed=self._seed + seed, pool=self._pool)
+
+
+def _badness(inference: Inference) -> int:
+    """How many turns stand against a candidate."""
+    proof = inference.proof
+    if proof is None or proof.findings:
+        return 10**9
+    ordinary = proof.counts.get(Check.ROUND_TRIP, {})
+    silent = sum(counts.get(Outcome.SILENT, 0) for counts in proof.counts.values())
+    return silent + ordinary.get(Outcome.FLAGGED, 0)
 
 
 def _reason(proof: Proof) -> str:

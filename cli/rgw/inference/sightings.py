@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from random import Random
 from typing import Any, NamedTuple
 
-from rgw.inference.literals import common_prefix
+from rgw.inference.literals import boundary, common_prefix, words
 from rgw.proof.model import Call, Conversation, Role, Turn
 from rgw.proof.shapes import PROBE_DATE, Shape
 from rgw.templates.rendering import Rendered, RenderPool, RenderRequest
@@ -77,6 +77,16 @@ class Sighting:
     def end(self) -> int:
         """Where the turn ends in `output`."""
         return len(self.output) if self.follower is None else len(self.output) - len(self.follower)
+
+    def cut_behind(self, anchor: str) -> Sighting:
+        """The sighting with the rest of the header, behind an anchor in it, as a part of the turn."""
+        place = self.header.rfind(anchor)
+        rest = self.header[place + len(anchor) :]
+        if place < 0 or not rest:
+            return self
+        marks = tuple(Mark(mark.slot, mark.start + len(rest), mark.end + len(rest)) for mark in self.marks)
+        header = self.header.removesuffix(rest)
+        return replace(self, output=rest + self.output, marks=marks, header=header, prefill=rest + self.prefill)
 
 
 class Words:
@@ -232,10 +242,14 @@ def _prefill(written: Iterable[_Written]) -> str:
     """What the generation prompt writes beyond what every finished turn begins with."""
     beyond = ""
     for probe, prompt, full in written:
-        rest = prompt[len(common_prefix([prompt, full])) :]
-        said = probe.conversation.turns[probe.position - 1].text
-        if said not in rest and len(rest) > len(beyond) and prompt.find(said) >= 0:
-            beyond = rest
+        common = common_prefix([prompt, full])
+        said = common.rfind(probe.conversation.turns[probe.position - 1].text)
+        header = common[said:]
+        if len(common) < len(prompt):
+            header = header[: max((at for at in range(len(header) + 1) if boundary(prompt, said + at) == 3), default=0)]
+        rest = prompt[said + len(header) :]
+        if said >= 0 and words(header[len(probe.conversation.turns[probe.position - 1].text) :]):
+            beyond = max(beyond, rest, key=len)
     return beyond
 
 

@@ -77,9 +77,14 @@ class TurnForm:
         call_open: What opens each call, up to its unit.
         call_close: What closes each call.
         section_close: What stands behind the last call only.
-        endings: What ends a turn, as sequences of markers with the white space before each.
+        endings: What ends a turn behind text, as sequences of markers with the white space before each.
+        call_endings: What else ends a turn behind calls.
         prefill: What the generation prompt writes of the turn by default.
+        separator: What stands between two calls and is part of neither.
         repeats_header: Each part but the first begins with the header again.
+        closes_unopened: A turn without reasoning begins with what closes it.
+        hidden_thought: Reasoning was never seen between its delimiters.
+        behind_empty_thought: The white space behind reasoning that is empty; `None`: as behind any other.
     """
 
     anchors: tuple[str, ...]
@@ -93,8 +98,13 @@ class TurnForm:
     call_close: Delimiter = field(default_factory=Delimiter)
     section_close: Delimiter = field(default_factory=Delimiter)
     endings: tuple[str, ...] = ()
+    call_endings: tuple[str, ...] = ()
     prefill: str = ""
+    separator: str = ""
     repeats_header: bool = False
+    closes_unopened: bool = False
+    hidden_thought: bool = False
+    behind_empty_thought: str | None = None
 
 
 def stretches(sightings: Iterable[Sighting], form: CallForm | None) -> list[Stretch]:
@@ -126,18 +136,32 @@ def _parts(sighting: Sighting, form: CallForm | None) -> list[tuple[Part, int, i
 
 
 class TurnReader:
-    """Finds the literals of a turn in the stretches."""
+    """Finds the literals of a turn in the stretches.
 
-    def __init__(self, sightings: Sequence[Sighting], form: CallForm | None) -> None:
+    Args:
+        sightings: What was seen.
+        form: The notation of the calls, if there are any.
+        anchors: What the header of an assistant's turn ends with, the usual one first; the turns begin behind it.
+        closers: Literals behind which the template looks for the answer in a text that holds them.
+    """
+
+    def __init__(
+        self,
+        sightings: Sequence[Sighting],
+        form: CallForm | None,
+        anchors: Sequence[str],
+        closers: Sequence[str] = (),
+    ) -> None:
         self._sightings = sightings
         self._stretches = stretches(sightings, form)
-        self._header = _header(sightings)
+        self._anchors = tuple(anchors)
+        self._closers = tuple(closers)
 
     def form(self) -> TurnForm:
         """The literals of a turn."""
-        turn = TurnForm(anchors=(), prefill=_default_prefill(self._sightings))
-        turn = self._with_anchor(turn)
+        turn = TurnForm(anchors=self._anchors, prefill=self._sightings[0].prefill)
         turn = self._with_reasoning(turn)
+        self._take_thoughts_out_of_text(turn)
         turn = self._with_text(turn)
         turn = self._with_calls(turn)
         return self._with_endings(turn)
@@ -151,35 +175,57 @@ class TurnReader:
     def _literals(self, before: Part, behind: Part) -> list[str]:
         return sorted({each.literal for each in self._between([before], [behind])})
 
-    # -- the header -------------------------------------------------------------------------------------------------
-
-    def _with_anchor(self, turn: TurnForm) -> TurnForm:
-        """The header's last marker: what does not also stand before another speaker's message."""
-        anchors = [self._own_part(header) for header in self._header]
-        first = anchors[0] if anchors else ""
-        others = [anchor for anchor in anchors[1:] if not anchor.endswith(first)]
-        return replace(turn, anchors=tuple(dict.fromkeys(anchor for anchor in (first, *others) if anchor.strip())))
-
-    def _own_part(self, header: str) -> str:
-        followers = [sighting.follower for sighting in self._sightings if sighting.follower]
-        shared = max((len(common_prefix([header, follower])) for follower in followers), default=0)
-        starts = [at for at in range(shared) if boundary(header, at) == 3]
-        start = max(starts, default=0)
-        return header[start:].lstrip()
-
     # -- reasoning --------------------------------------------------------------------------------------------------
 
     def _with_reasoning(self, turn: TurnForm) -> TurnForm:
         before = self._between([Part.START, Part.TEXT, Part.CALL], [Part.REASONING])
         if not before:
-            return turn
+            return self._with_hidden_thought(turn)
         shared_open = common_suffix(each.literal for each in before)
         opened = Delimiter(*ends(shared_open), seen_in=_labels(before))
         closed, repeats = self._reasoning_close()
-        turn = replace(turn, reasoning_open=opened, reasoning_close=closed, repeats_header=repeats)
-        if not opened.core:
-            turn = self._opened_by_header(turn, closed)
-        return turn
+        if not opened.core or not closed.core:
+            return turn
+        starts = [each.literal.strip() for each in self._between([Part.START], [Part.TEXT, Part.CALL, Part.END])]
+        unopened = any(start.startswith(closed.core) for start in starts)
+        return replace(
+            turn,
+            reasoning_open=opened,
+            reasoning_close=closed,
+            repeats_header=repeats,
+            closes_unopened=unopened and not opened.core.startswith(closed.core),
+            behind_empty_thought=self._behind_empty_thought(closed),
+        )
+
+    def _with_hidden_thought(self, turn: TurnForm) -> TurnForm:
+        """Delimiters of reasoning that the template only ever writes around nothing, or leaves to the model."""
+        starts = [each.literal for each in self._between([Part.START], [Part.TEXT])]
+        prefills = [sighting.prefill for sighting in self._sightings]
+        found = _thought_delimiters([*starts, *prefills], prefills, self._closers)
+        if found is None:
+            return turn
+        opened, closed = found
+        unopened = any(start.strip().startswith(closed.core) for start in starts)
+        return replace(turn, reasoning_open=opened, reasoning_close=closed, closes_unopened=unopened, hidden_thought=True)
+
+    def _behind_empty_thought(self, closed: Delimiter) -> str | None:
+        """The white space before text behind an empty thought, where it is other than behind any other thought."""
+        starts = [each.literal for each in self._between([Part.START], [Part.TEXT]) if closed.core in each.literal]
+        behind = {ends(_behind_core(start, closed.core)).before for start in starts}
+        return behind.pop() if len(behind) == 1 and behind != {closed.behind} else None
+
+    def _take_thoughts_out_of_text(self, turn: TurnForm) -> None:
+        """Text between the delimiters of reasoning is reasoning to whoever reads it."""
+        if turn.reasoning_open is None:
+            return
+        opener = turn.reasoning_open.core
+        labels = {each.seen_in for each in self._between([Part.START], [Part.TEXT]) if each.literal.strip() == opener}
+        self._stretches = [
+            each._replace(before=_as_thought(each.before), behind=_as_thought(each.behind))
+            if each.seen_in in labels
+            else each
+            for each in self._stretches
+        ]
 
     def _reasoning_close(self) -> tuple[Delimiter, bool]:
         """What follows reasoning, whatever comes next; and whether the header follows it."""
@@ -210,8 +256,7 @@ class TurnReader:
         return bool(self._repeated_anchor(literal.removesuffix(opener)))
 
     def _repeated_anchor(self, message_end: str) -> str:
-        headers = [self._own_part(header) for header in self._header]
-        return next((header for header in headers if header.strip() and message_end.endswith(header)), "")
+        return next((anchor for anchor in self._anchors if message_end.endswith(anchor)), "")
 
     def _cut_before_call(self, literal: str) -> str:
         """Without a turn that goes on with text, the closer ends where a call may begin."""
@@ -222,16 +267,6 @@ class TurnReader:
                 return literal[: literal.rindex(core)]
         positions = [at for at in range(1, len(literal) + 1) if boundary(literal, at) == 3]
         return literal[: positions[0]] if positions else literal
-
-    def _opened_by_header(self, turn: TurnForm, closed: Delimiter) -> TurnForm:
-        """Reasoning that the header opens: the opener is the part of the header that shares a word with the closer."""
-        anchor = turn.anchors[0] if turn.anchors else ""
-        opener = _marker_like(anchor, closed.core)
-        if not opener:
-            return replace(turn, reasoning_open=None, reasoning_close=None)
-        opened = Delimiter(*ends(opener), seen_in=("the generation prompt",))
-        anchors = tuple(each.removesuffix(opener) for each in turn.anchors)
-        return replace(turn, anchors=anchors, reasoning_open=opened, prefill=opener + turn.prefill)
 
     # -- text -------------------------------------------------------------------------------------------------------
 
@@ -262,7 +297,8 @@ class TurnReader:
         if before and (opened is None or before != opened.core):
             return literal
         rest = literal[place + len(closed.core) :]
-        return rest.removeprefix(common_prefix([rest, closed.behind]))
+        behind = closed.behind if turn.behind_empty_thought is None else turn.behind_empty_thought
+        return rest.removeprefix(common_prefix([rest, behind]))
 
     # -- calls ------------------------------------------------------------------------------------------------------
 
@@ -276,9 +312,7 @@ class TurnReader:
         beginnings = [self._section_of(turn, literal, call_open.core) for literal, _ in openers]
         section = longest(beginnings)
         before_text = [
-            self._section_layout(literal, call_open.core)
-            for literal, before in openers
-            if before is Part.TEXT
+            self._section_layout(literal, call_open.core) for literal, before in openers if before is Part.TEXT
         ]
         layouts = before_text or [self._section_layout(literal, call_open.core) for literal, _ in openers]
         seen = _labels(self._between([Part.START, Part.TEXT, Part.REASONING, Part.CALL], [Part.CALL]))
@@ -287,6 +321,7 @@ class TurnReader:
             section_open=Delimiter(longest(layouts), section, ends(section).behind, seen),
             call_open=Delimiter(longest(layouts), call_open.core, call_open.behind, seen),
             call_close=self._call_close(split, call_close.core, closers),
+            separator=split.between.strip(),
         )
 
     def _openers(self, turn: TurnForm) -> list[tuple[str, Part]]:
@@ -313,20 +348,19 @@ class TurnReader:
         return literal
 
     def _repeated_anchor_at_start(self, literal: str) -> str:
-        headers = [self._own_part(header) for header in self._header]
-        return next((header for header in headers if header and literal.lstrip().startswith(header)), "")
+        return next((anchor for anchor in self._anchors if literal.lstrip().startswith(anchor)), "")
 
     def _split_calls(self, turn: TurnForm, openers: Sequence[str], closers: Sequence[str]) -> Split:
         between = self._literals(Part.CALL, Part.CALL)
+        if between and turn.repeats_header:
+            for anchor in self._anchors:
+                before, found, behind = between[0].partition(anchor)
+                if found:
+                    return Split(before, "", behind)
         if between:
-            literal = common_prefix(between) if len(between) > 1 else between[0]
-            literal = between[0] if not literal else literal
-            if turn.repeats_header:
-                for header in (self._own_part(each) for each in self._header):
-                    before, found, behind = literal.partition(header)
-                    if header and found:
-                        return Split(before, "", behind)
-            return split_between(literal, closers, openers)
+            begun = [closer.lstrip() for closer in closers]
+            splits = [split_between(literal.lstrip(), begun, openers) for literal in between]
+            return min(splits, key=lambda split: len(split.between.strip()))
         opener = common_suffix(openers)
         closer = common_prefix(closers)
         endings = self._literals(Part.TEXT, Part.END)
@@ -352,24 +386,28 @@ class TurnReader:
 
     def _with_endings(self, turn: TurnForm) -> TurnForm:
         """What ends a turn: the rest behind its last part, or else what the next message begins with."""
-        endings = [each.literal for each in self._between([Part.TEXT], [Part.END])]
-        sections = []
+        behind_text = [each.literal for each in self._between([Part.TEXT], [Part.END])]
+        if turn.reasoning_close is not None and not turn.repeats_header:
+            core = turn.reasoning_close.core
+            behind_text += [_behind_core(each.literal, core) for each in self._between([Part.REASONING], [Part.END])]
+        sections, behind_calls = [], []
         for each in self._between([Part.CALL], [Part.END]):
             rest = _behind_core(each.literal, turn.call_close.core)
-            section, ending = self._section_and_ending(turn, rest, endings)
+            section, ending = self._section_and_ending(turn, rest, behind_text)
             sections.append(section)
-            endings.append(ending)
-        endings += [_behind_core(each.literal, turn.reasoning_close.core) for each in self._between([Part.REASONING], [Part.END]) if turn.reasoning_close and not turn.repeats_header]
+            behind_calls.append(ending)
         section = longest(sections)
-        found = [ending for ending in dict.fromkeys(endings) if ending.strip()]
-        if not found:
-            found = self._next_markers(turn)
-        seen = _labels(self._between([Part.CALL], [Part.END]))
-        return replace(
+        turn = replace(
             turn,
-            endings=tuple(found),
-            section_close=Delimiter("", section.strip(), "", seen if section else ()),
+            endings=_nonblank(behind_text) or self._next_markers(turn, calls=False),
+            section_close=Delimiter("", section.strip(), "", _labels(self._between([Part.CALL], [Part.END]))),
         )
+        return replace(turn, call_endings=self._call_endings(turn, behind_calls))
+
+    def _call_endings(self, turn: TurnForm, behind_calls: Sequence[str]) -> tuple[str, ...]:
+        written = any(each.literal.strip() for each in self._between([Part.TEXT], [Part.END]))
+        found = _nonblank(behind_calls) or (() if written else self._next_markers(turn, calls=True))
+        return tuple(ending for ending in found if ending not in turn.endings)
 
     def _section_and_ending(self, turn: TurnForm, rest: str, endings: Sequence[str]) -> tuple[str, str]:
         for ending in sorted(set(endings), key=len, reverse=True):
@@ -381,32 +419,49 @@ class TurnReader:
         closing = [part for part in parts[:1] if words(part) & words(turn.section_open.core)]
         return (closing[0], rest[rest.index(closing[0]) + len(closing[0]) :]) if closing else ("", rest)
 
-    def _next_markers(self, turn: TurnForm) -> list[str]:
+    def _next_markers(self, turn: TurnForm, *, calls: bool) -> tuple[str, ...]:
         """The first marker of what follows a turn, where the turn itself writes none."""
         found = []
         for sighting in self._sightings:
-            if sighting.follower is None:
+            if sighting.follower is None or bool(sighting.turn.calls) is not calls:
                 continue
             rest = sighting.follower
-            if sighting.turn.calls:
+            if calls:
                 rest = _behind_core(rest, turn.section_close.core or turn.call_close.core)
-            first = markers(rest)[:1]
-            found += [marker for marker in first if not marker[0].isalnum()]
-        return list(dict.fromkeys(found))
+            found += [marker for marker in markers(rest)[:1] if not marker[0].isalnum()]
+        return tuple(dict.fromkeys(found))
+
+
+def _nonblank(literals: Iterable[str]) -> tuple[str, ...]:
+    return tuple(literal for literal in dict.fromkeys(literals) if literal.strip())
+
+
+def _as_thought(part: Part) -> Part:
+    return Part.REASONING if part is Part.TEXT else part
+
+
+def _thought_delimiters(
+    literals: Sequence[str], prefills: Sequence[str], closers: Sequence[str]
+) -> tuple[Delimiter, Delimiter] | None:
+    """An opener and a closer that share a word: both in one literal, or the opener at the end of a prefill."""
+    for literal in literals:
+        found = markers(literal)
+        if len(found) == 2 and found[0] != found[1] and words(found[0]) & words(found[1]):
+            between = literal[literal.index(found[0]) + len(found[0]) : literal.rindex(found[1])]
+            behind = literal[literal.rindex(found[1]) + len(found[1]) :]
+            half = len(between) // 2
+            return Delimiter("", found[0], between[:half]), Delimiter(between[half:], found[1], behind)
+    known = [*closers, *(marker for literal in literals for marker in markers(literal)[:1])]
+    for prefill in prefills:
+        opener = ends(prefill[-len((markers(prefill) or [""])[-1]) - len(ends(prefill).behind) :])
+        for closer in known:
+            if opener.core and closer != opener.core and words(closer) & words(opener.core):
+                return Delimiter(*opener), Delimiter(opener.behind, closer, "")
+    return None
 
 
 def _labels(found: Iterable[Stretch]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.seen_in for each in found))
-
-
-def _header(sightings: Iterable[Sighting]) -> list[str]:
-    """The distinct headers, those behind a question first."""
-    ordered = sorted(sightings, key=lambda sighting: sighting.after_tool)
-    return list(dict.fromkeys(sighting.header for sighting in ordered))
-
-
-def _default_prefill(sightings: Sequence[Sighting]) -> str:
-    return sightings[0].prefill if sightings else ""
 
 
 def _behind_core(literal: str, core: str) -> str:
@@ -417,14 +472,3 @@ def _behind_core(literal: str, core: str) -> str:
 def _is_closing(shared: str, opener: str) -> bool:
     """Whether what precedes text only closes an empty thought, as in a template that always writes one."""
     return opener.strip() == shared.strip()
-
-
-def _marker_like(header: str, closer: str) -> str:
-    """The end of a header that shares a word with a closer, back to the closer's first character."""
-    shared = words(closer)
-    if not closer or not shared:
-        return ""
-    for at in sorted((at for at in range(len(header)) if header[at] == closer[0]), reverse=True):
-        if shared & words(header[at:]):
-            return header[at:]
-    return ""

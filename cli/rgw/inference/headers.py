@@ -1,0 +1,79 @@
+"""Where an assistant's turn begins: the anchor at the end of its header, and what of the header belongs to the turn.
+
+A generation prompt may write the beginning of the turn, such as the opener of reasoning, and in some states of a
+template every turn repeats it: then only what comes later tells the header from the turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from rgw.inference.literals import boundary, common_prefix, words
+from rgw.inference.sightings import Sighting, SlotKind
+
+
+class Headed(NamedTuple):
+    """Sightings that all begin behind one of the anchors."""
+
+    sightings: list[Sighting]
+    anchors: tuple[str, ...]
+
+
+def behind_header(sightings: Sequence[Sighting]) -> Headed:
+    """Cut all sightings at the same place of the header: behind the marker that names the assistant."""
+    followers = [sighting.follower for sighting in sightings if sighting.follower]
+    asked = [_own_part(sighting.header, followers) for sighting in sightings if not sighting.after_tool]
+    usual = min((anchor for anchor in asked if anchor.strip()), key=len, default="")
+    if not usual:
+        return Headed(list(sightings), ())
+    usual = _shared_end(usual, [sighting.header for sighting in sightings])
+    cut = [sighting.cut_behind(usual) for sighting in sightings]
+    opener = _opener_in(usual, cut)
+    if opener:
+        usual = usual.removesuffix(opener)
+        cut = [sighting.cut_behind(usual) for sighting in sightings]
+    others = [sighting.header for sighting in cut if not sighting.header.endswith(usual)]
+    anchors = [usual, *(marker for marker in map(_last_marker, others) if words(marker))]
+    return Headed(cut, tuple(dict.fromkeys(anchors)))
+
+
+def _own_part(header: str, followers: Iterable[str]) -> str:
+    """The header without the end of the message before it: from the marker that differs from another speaker's."""
+    shared = max((len(common_prefix([header, follower])) for follower in followers), default=0)
+    start = max((at for at in range(shared) if boundary(header, at) == 3), default=0)
+    return header[start:].lstrip()
+
+
+def _shared_end(anchor: str, headers: Sequence[str]) -> str:
+    """The longest end of the anchor, of whole markers, that every header holds; all of it when there is none."""
+    ends = [anchor[at:] for at in range(len(anchor)) if boundary(anchor, at) == 3 and words(anchor[at:])]
+    return next((end for end in ends if all(end in header for header in headers)), anchor).lstrip()
+
+
+def _opener_in(anchor: str, sightings: Sequence[Sighting]) -> str:
+    """The end of the anchor that opens the reasoning which all turns begin with.
+
+    It shares a word with what closes reasoning, and begins with the same character.
+    """
+    for sighting in sightings:
+        if not sighting.marks or sighting.marks[0].slot.kind is not SlotKind.REASONING:
+            continue
+        if sighting.output[: sighting.marks[0].start].strip():
+            return ""
+        following = sighting.marks[1].start if len(sighting.marks) > 1 else sighting.end
+        closer = sighting.output[sighting.marks[0].end : following].strip()
+        return _end_like(anchor, closer)
+    return ""
+
+
+def _end_like(header: str, closer: str) -> str:
+    shared = words(closer)
+    places = [at for at in range(1, len(header)) if closer and header[at] == closer[0]]
+    return next((header[at:] for at in reversed(places) if shared & words(header[at:])), "")
+
+
+def _last_marker(header: str) -> str:
+    end = len(header.rstrip())
+    start = max((at for at in range(end) if boundary(header, at) == 3), default=0)
+    return header[start:].lstrip()

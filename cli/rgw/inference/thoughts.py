@@ -1,0 +1,45 @@
+"""Reasoning that a template never writes: what closes it shows in the texts that the template takes apart.
+
+A template that strips thoughts from earlier answers looks for their closer in the text. Which of its string constants
+that is, is found by writing each into an answer and looking whether what stands before it is gone.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rgw.inference.sightings import Words
+from rgw.proof.model import Conversation, Role, Turn
+from rgw.proof.shapes import PROBE_DATE, Shape
+from rgw.templates.rendering import Rendered, RenderPool, RenderRequest
+
+_CONSTANT = re.compile(r"""'([^'\n]{2,40})'|"([^"\n]{2,40})\"""")
+_MOST_CONSTANTS = 64
+
+
+def thought_closers(pool: RenderPool, template: str, shape: Shape) -> tuple[str, ...]:
+    """The string constants that close a thought to the template, in its order."""
+    words = Words(0)
+    thought, answer, question = words.word(), words.word(), words.word()
+    constants = _constants(template)
+    requests = []
+    for constant in constants:
+        turns = (
+            Turn(Role.USER, question),
+            Turn(Role.ASSISTANT, f"{thought}{constant}{answer}"),
+            Turn(Role.USER, question),
+        )
+        conversation = Conversation(turns)
+        requests.append(RenderRequest(shape.messages(turns), tools=shape.tools(conversation), now=PROBE_DATE))
+    answers = pool.render(template, requests)
+    return tuple(
+        constant
+        for constant, rendered in zip(constants, answers, strict=True)
+        if isinstance(rendered, Rendered) and answer in rendered.text and thought not in rendered.text
+    )
+
+
+def _constants(template: str) -> list[str]:
+    found = (single or double for single, double in _CONSTANT.findall(template))
+    marked = (text.strip() for text in found if not text.strip().isalnum() and any(map(str.isalnum, text)))
+    return list(dict.fromkeys(marked))[:_MOST_CONSTANTS]
