@@ -214,6 +214,11 @@ def test_what_python_prints_is_read_where_the_response_schema_says_so(text: str,
     assert read_untyped(text, None, UntypedValues.PYTHON) == (value, Fit.FITS)
 
 
+def test_a_python_literal_is_a_deviation_only_where_the_format_writes_json() -> None:
+    assert read_untyped("['x']", declared({"type": "array"}), UntypedValues.TEXT) == (["x"], Fit.PYTHON_LITERAL)
+    assert read_untyped("['x']", declared({"type": "array"}), UntypedValues.PYTHON) == (["x"], Fit.FITS)
+
+
 @given(st.text())
 def test_a_string_parameter_is_never_changed(text: str) -> None:
     assert read(text, STRING) == (text, Fit.FITS)

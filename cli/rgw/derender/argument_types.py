@@ -193,7 +193,9 @@ def read_untyped(
     if "string" in types:
         return text, Fit.FITS
     literal = _python_literal(text, types)
-    return (text, Fit.MISFIT) if literal is None else (literal, Fit.PYTHON_LITERAL)
+    if literal is None:
+        return text, Fit.MISFIT
+    return literal, Fit.FITS if untyped is UntypedValues.PYTHON else Fit.PYTHON_LITERAL
 
 
 def _writes(value: Any, text: str, python_constants: bool) -> bool:
