@@ -17,6 +17,7 @@ from rgw.derender.compare import TransformersResult, transformers_result
 from rgw.derender.growth import adversarial_shapes
 from rgw.model import IssueCode, ParsedOutput, SegmentKind, Severity
 from rgw.registry.loader import load_registry
+from rgw.registry.model import UntypedValues
 
 SCHEMAS = sorted(load_registry().schemas)
 NOISE = [*" \n\t<>{}[]\"'\\:,=/|1-a", "\r\n", "B c", "\N{GRINNING FACE}", "\ud800", "\x00"]
@@ -201,11 +202,18 @@ def test_where_transformers_loses_nothing_the_two_agree(schema: str, data: st.Da
     if loses_nothing(schema, theirs, output):
         ours = derenderer(schema).parse(output, prompt="")
         assert not ours.ill_formed
-        assert stripped(message(theirs)) == stripped(message(ours))
+        reads_python = derenderer(schema).schema.untyped_values is UntypedValues.PYTHON
+        assert stripped(message(theirs)) == stripped(printed(message(ours)) if reads_python else message(ours))
 
 
 def message(read: TransformersResult | ParsedOutput) -> list[Any]:
     return [read.reasoning, read.text, read.tool_uses]
+
+
+def printed(read: list[Any]) -> list[Any]:
+    """A message with its arguments as Python prints them, which transformers cannot read."""
+    *texts, tool_uses = read
+    return [*texts, [{**use, "input": {key: str(value) for key, value in use["input"].items()}} for use in tool_uses]]
 
 
 def stripped(value: Any) -> Any:

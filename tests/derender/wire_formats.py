@@ -35,6 +35,7 @@ class WireFormat:
     anchor: str
     thinks: bool = True
     most_calls: int = 3
+    text_with_calls: bool = True
     normal: Callable[[str], str] = str
 
 
@@ -159,6 +160,107 @@ def _gemma(turn: Turn) -> str:
     return thought + turn.text + calls + _ended(turn, "<|tool_response>" if turn.calls else "<turn|>")
 
 
+def _json_call(name: str, arguments: dict[str, Any]) -> str:
+    return f'{{"name": "{name}", "arguments": {_json(arguments)}}}'
+
+
+def _tagged(
+    ending: str,
+    *,
+    call: str = "<tool_call>\n{}\n</tool_call>",
+    before_call: str = "",
+    between: str = "\n",
+    begin: str = "",
+    thought: tuple[str, str] = ("<think>\n", "\n</think>\n\n"),
+) -> Callable[[Turn], str]:
+    """Thought, text and tagged JSON calls, with a family's own line breaks."""
+
+    def write(turn: Turn) -> str:
+        calls = between.join(call.format(_json_call(*each)) for each in turn.calls)
+        text = turn.text + (before_call if turn.text and calls else "")
+        return begin + _thought(turn, *thought) + text + calls + _ended(turn, ending)
+
+    return write
+
+
+def _listed(
+    ending: str, opening: str, closing: str, *, begin: str = "", before: str = "", nested: bool = False
+) -> Callable[[Turn], str]:
+    """Text and one list of calls, each bare or as the `function` of an object."""
+
+    def call(name: str, arguments: dict[str, Any]) -> str:
+        function = _json_call(name, arguments)
+        return f'{{"type": "function", "function": {function}}}' if nested else function
+
+    def write(turn: Turn) -> str:
+        calls = opening + ", ".join(call(*each) for each in turn.calls) + closing if turn.calls else ""
+        text = turn.text + (before if turn.text and calls else "")
+        return begin + text + calls + _ended(turn, ending)
+
+    return write
+
+
+def _mistral(thought: tuple[str, str] = ("[THINK]", "[/THINK]")) -> Callable[[Turn], str]:
+    def write(turn: Turn) -> str:
+        calls = "".join(f"[TOOL_CALLS]{name}[ARGS]{_json(arguments)}" for name, arguments in turn.calls)
+        return _thought(turn, *thought) + turn.text + calls + _ended(turn, "</s>")
+
+    return write
+
+
+def _functiongemma(turn: Turn) -> str:
+    def value(argument: Any) -> str:
+        if isinstance(argument, str):
+            return f"<escape>{argument}<escape>"
+        if isinstance(argument, list):
+            return "[" + ",".join(map(value, argument)) + "]"
+        return _json(argument)
+
+    def call(name: str, arguments: dict[str, Any]) -> str:
+        pairs = ",".join(f"{key}:{value(argument)}" for key, argument in arguments.items())
+        return f"<start_function_call>call:{name}{{{pairs}}}<end_function_call>"
+
+    calls = "".join(call(*each) for each in turn.calls)
+    return turn.text + calls + _ended(turn, "<start_function_response>" if turn.calls else "<end_of_turn>")
+
+
+def _in_cdata(value: Any) -> str:
+    quoted = isinstance(value, str) and any(mark in value for mark in "<&\n")
+    return f"<![CDATA[{value}]]>" if quoted else str(value)
+
+
+def _elements(
+    ending: str,
+    function: tuple[str, str],
+    parameter: tuple[str, str],
+    *,
+    value: Callable[[Any], str] = str,
+    between: str = "\n",
+    closing: str = "",
+) -> Callable[[Turn], str]:
+    """Calls as function and parameter elements, `{}` for their names; `closing` stands even before a missing ending."""
+
+    def call(name: str, arguments: dict[str, Any]) -> str:
+        parameters = (parameter[0].format(key) + value(each) + parameter[1] for key, each in arguments.items())
+        return function[0].format(name) + "".join(parameters) + function[1]
+
+    def write(turn: Turn) -> str:
+        calls = between.join(call(*each) for each in turn.calls)
+        text = turn.text + (between if turn.text and calls else "")
+        return _thought(turn, "<think>\n", "\n</think>\n\n") + text + calls + closing + _ended(turn, ending)
+
+    return write
+
+
+def _llada2(turn: Turn) -> str:
+    calls = "".join(
+        f"<|tool_call_begin|>functions.{name}:{number}<|tool_call_argument_begin|>{_json(arguments)}<|tool_call_end|>"
+        for number, (name, arguments) in enumerate(turn.calls)
+    )
+    section = f"<|tool_calls_section_begin|>{calls}<|tool_calls_section_end|>" if calls else ""
+    return turn.text + section + _ended(turn, "<|role_end|>")
+
+
 def _deepseek_r1(turn: Turn) -> str:
     return _thought(turn, "<think>\n", "\n</think>\n\n") + turn.text + _ended(turn, "<｜end▁of▁sentence｜>")
 
@@ -179,12 +281,51 @@ def _normal_llama4(output: str) -> str:
 CHATML = "<|im_start|>assistant\n"
 
 WIRE_FORMATS = {
+    "ax_4": WireFormat(
+        _tagged("<|im_end|>", call="<tool_call>{}</tool_call>", between=""), "<|im_start|><|assistant|>", thinks=False
+    ),
+    "deephat": WireFormat(_listed("<|im_end|>", "[", "]"), CHATML, thinks=False, text_with_calls=False),
     "deepseek_r1_distill": WireFormat(_deepseek_r1, "<｜Assistant｜>", most_calls=0),
+    "falcon3": WireFormat(
+        _listed("<|endoftext|>", "<tool_call>\n[", "]\n</tool_call>", before="\n", nested=True),
+        "<|assistant|>\n",
+        thinks=False,
+    ),
+    "falcon_e": WireFormat(
+        _tagged("<|im_end|>", begin="\n", before_call="\n", thought=("<think>", "</think>\n")), "<|im_start|>assistant"
+    ),
+    "falcon_h1": WireFormat(_tagged("\n<|im_end|>", before_call="\n"), CHATML, thinks=False),
+    "frogboss": WireFormat(
+        _elements("<|im_end|>", ("<function={}>\n", "</function>"), ("  <parameter={}>", "</parameter>\n")), CHATML
+    ),
+    "functiongemma": WireFormat(_functiongemma, "<start_of_turn>model\n", thinks=False),
     "gemma4": WireFormat(_gemma, "<|turn>model\n"),
     "glm4_7": WireFormat(_glm("<think>", "</think>", ""), "<|assistant|>"),
     "glm4_moe": WireFormat(_glm("\n<think>", "</think>\n", "\n"), "<|assistant|>"),
     "gpt_oss": WireFormat(_harmony, "<|start|>assistant"),
+    "granite_4": WireFormat(_tagged("<|end_of_text|>", before_call="\n"), "<|start_of_role|>assistant<|end_of_role|>"),
+    "granite_4_vision": WireFormat(
+        _tagged("<|end_of_text|>", begin=" " * 8, before_call="\n"),
+        "<|start_of_role|>assistant<|end_of_role|>",
+        thinks=False,
+    ),
+    "grug": WireFormat(
+        _tagged(
+            "<|eot_id|>",
+            call="<|tool_call|>\n{}\n<|tool_call_end|>",
+            before_call="\n",
+            thought=("<|start_think|>\n", "\n<|end_think|>\n\n"),
+        ),
+        "<|start_header_id|>assistant<|end_header_id|>\n\n",
+    ),
+    "jamba": WireFormat(
+        _listed("<|eom|>", "<tool_calls>[\n    ", "\n]</tool_calls>", begin=" "), "<|bom|><|assistant|>", thinks=False
+    ),
     "lfm2_5": WireFormat(_lfm, CHATML),
+    "llada2": WireFormat(_llada2, "<role>assistant</role>", thinks=False),
+    "llada_moe": WireFormat(
+        _tagged("<|role_end|>", before_call="\n", thought=("\n<think>\n", "\n</think>\n\n")), "<role>ASSISTANT</role>"
+    ),
     "llama3": WireFormat(
         _llama3,
         "<|start_header_id|>assistant<|end_header_id|>\n\n",
@@ -193,9 +334,48 @@ WIRE_FORMATS = {
         normal=_normal_llama3,
     ),
     "llama4": WireFormat(_llama4, "<|header_start|>assistant<|header_end|>\n\n", thinks=False, normal=_normal_llama4),
+    "magiseek": WireFormat(
+        _tagged("</s>", call="<tool_call>{}</tool_call>", between="", thought=("<thinking>", "</thinking>")),
+        "[/INST]",
+    ),
+    "magistral": WireFormat(_mistral(("<think>\n", "\n</think>\n")), "[/INST]"),
+    "minicpm5": WireFormat(
+        _elements(
+            "<|im_end|>",
+            ('<function name="{}">', "</function>"),
+            ('<param name="{}">', "</param>"),
+            value=_in_cdata,
+        ),
+        CHATML,
+    ),
+    "mistral": WireFormat(_mistral(), "[/INST]", thinks=False),
+    "mistral_list": WireFormat(_listed("</s>", "[TOOL_CALLS] [", "]"), "[/INST]", thinks=False),
+    "mistral_think": WireFormat(_mistral(), "[/INST]"),
+    "monostich": WireFormat(
+        _listed("<|im_end|>", "<|tool_call|>\n[", "]", before="\n", nested=True), CHATML, thinks=False
+    ),
     "nemotron_3": WireFormat(_qwen_xml("\n</think>\n", "\n"), CHATML),
     "qwen3": WireFormat(_qwen3, CHATML),
     "qwen3_5": WireFormat(_qwen_xml("\n</think>\n\n", "\n\n"), CHATML),
     "qwen3_coder": WireFormat(_qwen_xml("\n</think>\n\n", "\n\n"), CHATML),
+    "strawberry_lemonade": WireFormat(
+        _listed("<|eot_id|>", "[", "]"), "<|start_header_id|>assistant<|end_header_id|>\n\n", thinks=False
+    ),
+    "tiny_aya": WireFormat(
+        _elements(
+            "<|END_OF_TURN_TOKEN|>",
+            ("<tool_call>\n<function={}>\n", "</function>\n</tool_call>"),
+            ("<parameter={}>", "\n</parameter>\n"),
+            value=_json_unless_text,
+            between="",
+            closing="<|END_RESPONSE|>",
+        ),
+        "<|CHATBOT_TOKEN|><|START_RESPONSE|>",
+        thinks=False,
+    ),
+    "vaetki": WireFormat(
+        _tagged("<|END|>", before_call="\n", thought=("\n<think>\n", "\n</think>\n\n")),
+        "<|role_start|>assistant<|role_end|>\n",
+    ),
 }
 """The writer for each registered schema; a test keeps this complete."""
