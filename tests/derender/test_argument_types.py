@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rgw.derender.argument_types import Fit, ToolSchemas, fits, read_untyped
+from rgw.errors import UsageError
 from rgw.registry.model import UntypedValues
 
 
@@ -327,3 +328,11 @@ def test_an_argument_is_undeclared_only_where_the_tool_lists_its_properties(para
     tools = ToolSchemas([{"name": "f", "parameters": parameters}])
     assert tools.undeclared_argument("f", "y") is undeclared
     assert not tools.undeclared_argument("g", "y")
+
+
+def test_a_function_without_a_schema_is_the_callers_fault() -> None:
+    def undocumented(city):  # type: ignore[no-untyped-def]
+        return city
+
+    with pytest.raises(UsageError, match="the tool function undocumented has no schema"):
+        ToolSchemas([undocumented])

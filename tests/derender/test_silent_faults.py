@@ -81,7 +81,7 @@ def test_a_parameter_without_its_closer_is_neither_dropped_nor_fused_with_the_ne
 @needs_response_template
 def test_a_second_function_in_one_block_is_not_dropped() -> None:
     assert_flagged(
-        "qwen3_5", xml_call("<function=f>", "</function>", "<function=g>", "</function>"), "missing_tag", "<"
+        "qwen3_5", xml_call("<function=f>", "</function>", "<function=g>", "</function>"), "several_calls", "<"
     )
 
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from rgw.derender.json_values import read_json, skip_white_space
 from rgw.derender.reading import ContentError
+from rgw.errors import UsageError
 from rgw.registry.model import UntypedValues
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,400}")
@@ -46,6 +47,9 @@ class ToolSchemas:
     Args:
         tools: OpenAI-style tools (`{"type": "function", "function": {…}}`), bare functions (`{"name", "parameters"}`)
             or Python functions, as `apply_chat_template` accepts them. What is none of these is ignored.
+
+    Raises:
+        UsageError: A Python function has no schema, because it lacks a docstring or type hints.
     """
 
     def __init__(self, tools: Iterable[Mapping[str, Any] | Callable[..., Any]]) -> None:
@@ -85,7 +89,14 @@ def _function_of(tool: Any) -> Mapping[str, Any]:
     if callable(tool):
         from transformers.utils.chat_template_utils import get_json_schema
 
-        tool = get_json_schema(tool)
+        try:
+            tool = get_json_schema(tool)
+        except Exception as error:  # noqa: BLE001 - transformers raises several kinds for a function that it cannot read
+            name = getattr(tool, "__name__", "a tool")
+            reason = str(error).partition("\n")[0]
+            raise UsageError(
+                f"the tool function {name} has no schema: {reason}", "pass its JSON Schema instead"
+            ) from None
     function = tool.get("function", tool) if isinstance(tool, Mapping) else {}
     return function if isinstance(function, Mapping) else {}
 

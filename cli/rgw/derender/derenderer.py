@@ -58,10 +58,14 @@ class Derenderer:
 
         Returns:
             The turn. Never raises because of `output`.
+
+        Raises:
+            UsageError: One of `tools` is a Python function without a schema.
         """
+        offered = ToolSchemas(tools) if tools is not None else None
         try:
             reading = self._engine.read(output, prompt)
-            return _Judgement(self, reading, output, ToolSchemas(tools) if tools is not None else None).verdict()
+            return _Judgement(self, reading, output, offered).verdict()
         except Exception as error:  # noqa: BLE001 - the contract: nothing that a model writes may raise
             return failed_turn(output, f"the engine failed: {type(error).__name__}")
 

@@ -254,11 +254,23 @@ class Walk:
     def _unreadable_call(self, field: Field, opening: regex.Match[str], error: ContentError) -> None:
         """A call that does not read makes the turn ill-formed; nothing behind it is read."""
         self._stop_at(opening.end())
-        is_closed = field.close is not None and field.close.search(self._text, opening.end()) is not None
-        if error.position >= len(self._text) or not is_closed:
+        closing = field.close.search(self._text, error.position) if field.close is not None else None
+        if error.position >= len(self._text) or closing is None:
             self._cut_call(opening.start())
-        else:
-            self._error(error.code, error.position, error.position + 1, error.message)
+            return
+        code, position, message = error.code, error.position, error.message
+        second = self._second_call(opening, position, closing.end())
+        if second is not None:
+            code, position, message = IssueCode.SEVERAL_CALLS, second, "a second call before the first one is closed"
+        self._error(code, position, position + 1, message)
+
+    def _second_call(self, opening: regex.Match[str], start: int, end: int) -> int | None:
+        """Where, between `start` and `end`, the words that introduce a call's name stand once more."""
+        if "name" not in opening.re.groupindex:
+            return None
+        introduction = self._text[opening.start() : opening.start("name")].split()
+        found = self._text.find(introduction[-1], start, end) if introduction else -1
+        return found if found >= 0 else None
 
     def _cut_call(self, start: int) -> None:
         self._reading.cut_call = self._to_output(start)
