@@ -136,6 +136,7 @@ def _add(additions: list[tuple[dict[str, Any], str]], schema_file: Path | None) 
             fingerprints["fingerprints"][entry["sha256"]] = fingerprint
         templates["templates"].sort(key=lambda entry: (entry["schema"] or "~", entry["variant"], entry["sha256"]))
         fingerprints["fingerprints"] = dict(sorted(fingerprints["fingerprints"].items()))
+        fingerprints["fingerprints"] = dict(sorted(fingerprints["fingerprints"].items()))
         files = {"templates.yaml": dump_yaml(templates), "fingerprints.yaml": dump_yaml(fingerprints)}
         if schema_file is not None:
             files[f"schemas/{schema_file.name}"] = schema_file.read_text(encoding="utf-8")
