@@ -72,6 +72,13 @@ test-legacy: $(LEGACY_VENV)/installed  ## Run the derender's tests with the olde
 test-corpus: $(VENV)/installed  ## Run the tests that need the corpus of real templates beside the checkout
 	$(VENV)/bin/pytest $(IN_PARALLEL) -m corpus
 
+# Where the texts of templates lie: the registry holds none. Without CORPUS they come from the hub.
+CORPUS := $(wildcard ../shared/corpus/templates)
+
+.PHONY: prove-nightly
+prove-nightly: $(VENV)/installed  ## Prove every registered pair at 1,000 conversations (about an hour)
+	$(VENV)/bin/rgw prove --all --conversations 1000 $(if $(CORPUS),--templates $(CORPUS))
+
 .PHONY: test-live
 test-live: $(VENV)/installed  ## Ask the real hub: one repository for each registered template (needs the network)
 	$(VENV)/bin/pytest -m live --live
@@ -84,6 +91,7 @@ bench: $(VENV)/installed  ## Measure start-up, parsing and growth
 
 .PHONY: docs
 docs: $(VENV)/installed  ## Run the commands shown in README.md and docs/ again and paste what they print
+	$(VENV)/bin/python scripts/write_rules_page.py
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/python scripts/paste_output.py
 
 .PHONY: package

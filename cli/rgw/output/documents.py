@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rgw.checking import SchemaCheck
     from rgw.differences.model import Comparison
+    from rgw.fitness.linting import Report
+    from rgw.fitness.model import Rule
     from rgw.proof.batch import Attempt
     from rgw.proof.registration import Registration
     from rgw.registry.loader import Registry
@@ -112,6 +114,16 @@ def registration_document(registration: Registration) -> Document:
     """What `register` prints: the certificate, and the entry that was written."""
     entry = registration.entry
     return {"version": 1, "registered": dict(entry) if entry else None, "attempt": registration.attempt.to_dict()}
+
+
+def lint_document(reports: Sequence[Report]) -> Document:
+    """What `lint` prints: one result for each template."""
+    return results_document([report.to_dict() for report in reports])
+
+
+def rules_document(rules: Iterable[Rule]) -> Document:
+    """What `explain` prints."""
+    return {"version": 1, "rules": [rule.to_dict() for rule in rules]}
 
 
 def _compared(result: Reading | NotRunnable) -> Document:
