@@ -103,6 +103,13 @@ def test_a_turn_whose_question_reads_otherwise_in_its_prompt_gives_none(pool: Re
     assert not turn.refused
 
 
+def test_a_text_that_ends_in_the_marker_is_ended_all_the_same(pool: RenderPool) -> None:
+    template = TEMPLATE.replace('"[end]"', '""').replace("[end]", "")
+    (turn,) = cut(pool, template, conversation("[end]"))
+    assert isinstance(turn, CutTurn)
+    assert turn.output == "[end][end]"
+
+
 def test_two_markers_are_not_cut_where_their_common_beginning_ends(pool: RenderPool) -> None:
     template = TEMPLATE.replace("-%}[assistant]{%-", "-%}[assistant]{{ '<thought>' }}{%-")
     (turn,) = cut(pool, template, conversation("", "hm"))

@@ -108,8 +108,12 @@ class Studio:
         """Whole conversations as text; `None` where the template refuses."""
         requests = [self._request(conversation, variables, prompt=False) for conversation, variables in conversations]
         return [
-            self._finished(answer.text, self.shape.states.index(variables)) if isinstance(answer, Rendered) else None
-            for answer, (_, variables) in zip(self._pool.render(self._template, requests), conversations, strict=True)
+            self._finished(answer.text, self.shape.states.index(variables), conversation.last)
+            if isinstance(answer, Rendered)
+            else None
+            for answer, (conversation, variables) in zip(
+                self._pool.render(self._template, requests), conversations, strict=True
+            )
         ]
 
     def _cut(
@@ -121,7 +125,7 @@ class Studio:
         assert isinstance(prompted, Rendered)
         assert isinstance(full, Rendered)
         variables = self.shape.states[state]
-        finished = self._finished(full.text, state)
+        finished = self._finished(full.text, state, conversation.last)
         if finished.startswith(prompted.text):
             output = finished.removeprefix(prompted.text)
             return CutTurn(conversation, variables, prompted.text, output, prompted.text)
@@ -162,13 +166,14 @@ class Studio:
         (answer,) = self._pool.render(self._template, [self._request(answered, variables, prompt=False)])
         return answer.text.rpartition(_PROBES[0].text)[2] if isinstance(answer, Rendered) else ""
 
-    def _finished(self, text: str, state: int) -> str:
-        """A rendered conversation up to the end of its last turn."""
+    def _finished(self, text: str, state: int, last: Turn) -> str:
+        """A rendered conversation up to the end of its last turn, which is `last`: a marker in its text is no end."""
         behind = self._behind[state]
         end = max((behind.rfind(marker) + len(marker) for marker in self._markers if marker in behind), default=0)
         if end and not behind[end:].isspace():
             text = text.removesuffix(behind[end:])
-        if behind.strip() or not self._markers or text.rstrip().endswith(self._markers):
+        says_marker = not last.calls and (last.text or last.reasoning).rstrip().endswith(self._markers)
+        if behind.strip() or not self._markers or (text.rstrip().endswith(self._markers) and not says_marker):
             return text
         return text + self._markers[0]
 
