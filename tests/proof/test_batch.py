@@ -68,6 +68,15 @@ def test_a_template_that_cannot_be_proved_is_a_finding_in_seconds(template: str,
     assert good.status is Status.PROVED
 
 
+def test_recursion_over_some_conversations_only_turns_those_down() -> None:
+    few = "tools and tools[0].function.parameters.properties | length == 1"
+    template = TEMPLATE + "{% if " + few + " %}" + RECURSION + "{% endif %}"
+    (attempt,) = prove_all([pair(template)], count=60, seed=0, jobs=1)
+    assert attempt.status is Status.PROVED
+    assert attempt.proof is not None
+    assert list(attempt.proof.refused) == ["rendering recurses too deeply"]
+
+
 def test_the_certificate_names_the_registry_and_the_growth(pool: RenderPool) -> None:
     attempt = certify(pair(TEMPLATE), count=10, seed=0, pool=pool)
     assert attempt.proof is not None

@@ -1,6 +1,7 @@
 """Rendering for a proof: in portions, and ending the proof of a template that exceeds a limit.
 
-A template that raises errors of its own goes on; one that does not compile, hangs or bursts never gets a second chance.
+A template that raises errors of its own goes on, and so does one that recurses without end over some conversations
+only, which costs no more; one that does not compile, hangs or bursts never gets a second chance.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ class StrictRenderer:
 
     def __init__(self, renderer: Renderer) -> None:
         self._renderer = renderer
+        self._has_rendered = False
 
     def render(self, template: str, requests: Sequence[RenderRequest]) -> list[Rendered | RenderFailure]:
         """The answers, in the order of the requests.
@@ -36,6 +38,13 @@ class StrictRenderer:
         for start in range(0, len(requests), _PORTION):
             answers += self._renderer.render(template, requests[start : start + _PORTION])
             for answer in answers[start:]:
-                if isinstance(answer, RenderFailure) and answer.kind is not FailureKind.TEMPLATE_ERROR:
+                if isinstance(answer, Rendered):
+                    self._has_rendered = True
+                elif not self._is_refusal(answer):
                     raise ShapeError(answer)
         return answers
+
+    def _is_refusal(self, failure: RenderFailure) -> bool:
+        """Whether the template turns down this conversation only."""
+        recurses_here = failure.kind is FailureKind.RECURSION and self._has_rendered
+        return recurses_here or failure.kind is FailureKind.TEMPLATE_ERROR
