@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -18,7 +17,7 @@ from typing import Any
 
 from jinja2.defaults import DEFAULT_NAMESPACE
 
-from rgw.proof.model import Call, Conversation, Role, Turn, canonical
+from rgw.proof.model import Call, Conversation, Role, Turn
 from rgw.templates.rendering import PLACEHOLDER_TOKENS, FailureKind, Rendered, Renderer, RenderFailure, RenderRequest
 
 PROBE_DATE = datetime(2024, 7, 26, tzinfo=UTC)
@@ -48,6 +47,10 @@ class CallIds(StrEnum):
     NONE = "none"
     ALPHANUMERIC = "alphanumeric"
     NAMED = "named"
+
+
+_CALL_ID = "call00001"
+"""Every call's: an id says nothing that is to come back, and must not change when what is read is written again."""
 
 
 class ContentForm(StrEnum):
@@ -138,15 +141,10 @@ class Shape:
         arguments = json.dumps(call.arguments, ensure_ascii=False) if as_string else dict(call.arguments)
         message = {"type": "function", "function": {"name": call.name, "arguments": arguments}}
         if self.call_ids is CallIds.ALPHANUMERIC:
-            message["id"] = f"call{_digits(call):05d}"
+            message["id"] = _CALL_ID
         elif self.call_ids is CallIds.NAMED:
             message["id"] = f"functions.{call.name}:{number}"
         return message
-
-
-def _digits(call: Call) -> int:
-    """Five digits that stay with a call whatever stands before it: an id says nothing that is to come back."""
-    return zlib.crc32(f"{call.name}{canonical(call.arguments)}".encode()) % 10**5
 
 
 def _without_tool_rounds(turns: Sequence[Turn]) -> Iterator[Turn]:
