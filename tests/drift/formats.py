@@ -91,12 +91,13 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def write_registry(root: Path, *templates: tuple[str, str | None, str], title: str = "") -> Path:
+def write_registry(root: Path, *templates: tuple[str, str | None, str], reserved: str = "") -> Path:
     """A registry of the schemas `bracketed` and `tooled`, and of templates: text, schema and repositories."""
     (root / "schemas").mkdir(parents=True, exist_ok=True)
     for name, tag in (("bracketed", "call"), ("tooled", "tool")):
         text = _SCHEMA.format(name=name, tag=tag) + "usable_by_name: for tests\n"
-        (root / "schemas" / f"{name}.yaml").write_text(text.replace("Turns in", title or "Turns in"), "utf-8")
+        text = text.replace("  reserved:\n", f"  reserved:\n  - {reserved}\n") if reserved else text
+        (root / "schemas" / f"{name}.yaml").write_text(text, "utf-8")
     entries = "".join(
         f"- sha256: {sha256(text)}\n  schema: {schema or 'null'}\n  variant: v{number}\n  family: brackets\n"
         + ("" if schema else "  reason: for tests\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,9 @@ from jsonschema import Draft202012Validator
 from drift.conftest import Project
 from drift.formats import COMPATIBLE, TEMPLATE, sha256
 from loopback_hub import LoopbackHub
-from rgw.drift.lockfile import Lock, lock_models, lock_to_dict, read_lock, write_lock
+from rgw.drift.lockfile import Lock, lock_models, lock_to_dict, read_lock, schema_digest, write_lock
 from rgw.errors import RegistryError, RgwError, SourceError, UsageError
+from rgw.registry.model import UntypedValues
 from rgw.templates.model import ResolvedTemplates, UnresolvedTemplates
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "schemas" / "lock.schema.json"
@@ -123,3 +125,15 @@ def test_a_model_that_is_locked_twice_is_refused(locked: Project) -> None:
 def test_there_is_no_lockfile(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match=r"no such file — write it with `rgw lock"):
         read_lock(tmp_path / "rgw.lock")
+
+
+def test_the_digest_of_a_schema_is_of_what_reading_depends_on(locked: Project) -> None:
+    schema = locked.registry.schema("bracketed")
+    for_people = replace(schema, title="Otherwise", samples=(), patched="why")
+    assert schema_digest(for_people) == schema_digest(schema)
+    for change in (
+        {"turn": replace(schema.turn, prefill="<think>")},
+        {"untyped_values": UntypedValues.TEXT},
+        {"dialects": {}},
+    ):
+        assert schema_digest(replace(schema, **change)) != schema_digest(schema)  # type: ignore[arg-type]

@@ -254,7 +254,7 @@ def test_one_repository_that_fails_stops_no_other(hub: LoopbackHub, project: Pro
 
 
 def test_a_schema_that_changed_is_told_apart_from_the_template(locked: Project, tmp_path: Path) -> None:
-    root = write_registry(tmp_path / "next", (TEMPLATE, "bracketed", "owner/model"), title="Each turn in")
+    root = write_registry(tmp_path / "next", (TEMPLATE, "bracketed", "owner/model"), reserved="<never>")
     report = locked.check(load_registry(packaged=root))
     assert kinds(report) == [("registry-changed", "compatible")]
     assert "schema bracketed, which reads the chat template 'default'" in only(report).message

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 from rgw.drift.model import Evidence, Severity
 from rgw.errors import EngineError, RegistryError
 from rgw.registry.loader import Registry
-from rgw.templates.similarity import layout_variants
+from rgw.templates.similarity import layout_variants, line_fingerprint, similarity
 
 if TYPE_CHECKING:
     from rgw.proof.behaviour import Behaviour
@@ -90,13 +90,27 @@ class Assessor:
             schema_proves=proves,
             proving_schemas=self._proving(sha256, text, schema, proves),
         )
-        return Assessment(severity, _words(evidence, _layout_difference(before, text)), evidence, diff)
+        words = [self._text_words(before, text, evidence), _render_words(evidence), _proof_words(evidence)]
+        return Assessment(severity, "; ".join(filter(None, words)), evidence, diff)
 
     def proves(self, sha256: str, text: str, schema: str) -> bool | None:
         """Whether a schema provably reads what a template writes; `None` when that cannot be tried."""
         if (sha256, schema) not in self._proofs:
             self._proofs[sha256, schema] = self._try(text, schema)
         return self._proofs[sha256, schema]
+
+    def _text_words(self, before: OldTemplate | None, text: str, evidence: Evidence) -> str:
+        """What differs in the text; where only the hash of the old one is known, by the line fingerprints."""
+        if before is None:
+            return ""
+        if layout := layout_variants(text).get(before.sha256):
+            return f"only {layout} changed"
+        if evidence.lines_added is not None:
+            return f"{evidence.lines_added} lines added, {evidence.lines_removed} removed"
+        fingerprint = self._registry.fingerprints().get(before.sha256)
+        if fingerprint is None:
+            return "the old text cannot be had"
+        return f"{similarity(line_fingerprint(text), fingerprint):.0%} of the lines are the same"
 
     def _try(self, text: str, schema: str) -> bool | None:
         from rgw.derender.vetting import vet_foreign
@@ -170,23 +184,6 @@ def _text_difference(before: OldTemplate | None, text: str) -> tuple[str, int | 
     if len(lines) > len(shown):
         shown.append(f"… {len(lines) - len(shown)} more lines")
     return "\n".join(shown), changes.count("+"), changes.count("-")
-
-
-def _layout_difference(before: OldTemplate | None, text: str) -> str:
-    return layout_variants(text).get(before.sha256, "") if before else ""
-
-
-def _words(evidence: Evidence, layout: str) -> str:
-    parts = [_text_words(evidence, layout), _render_words(evidence), _proof_words(evidence)]
-    return "; ".join(filter(None, parts))
-
-
-def _text_words(evidence: Evidence, layout: str) -> str:
-    if layout:
-        return f"only {layout} changed"
-    if evidence.lines_added is None:
-        return "" if evidence.before is None else "the old text cannot be had"
-    return f"{evidence.lines_added} lines added, {evidence.lines_removed} removed"
 
 
 def _render_words(evidence: Evidence) -> str:

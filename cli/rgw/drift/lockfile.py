@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,8 @@ _HEADER = (
     "# Written by `rgw lock`: the models that this project uses, as they were. `rgw check` says what has changed.\n"
     "# Commit this file. To take over what has changed, run `rgw lock` again; to drop a model, remove its entry.\n"
 )
+_NOT_READ = frozenset({"title", "origin", "patched", "usable_by_name", "samples"})
+"""What a schema says to people."""
 _RESULT = r"[0-9a-f]{16}"
 _COMMIT = r"[0-9a-f]{40}"
 
@@ -76,7 +78,7 @@ class LockedSchema:
     """A schema in use as it was locked.
 
     Attributes:
-        digest: A digest of all that it says.
+        digest: A digest of what reading with it depends on.
         results: What transformers returned for its samples: a digest of the answer by one of the question.
     """
 
@@ -107,8 +109,22 @@ def template_key(template: ChatTemplate | LockedTemplate) -> tuple[str, bool]:
 
 
 def schema_digest(schema: Schema) -> str:
-    """A sha256 over all that a schema says."""
-    return hashlib.sha256(json.dumps(asdict(schema), sort_keys=True).encode()).hexdigest()
+    """A sha256 over what reading with a schema depends on.
+
+    What a schema does not state is left out, so that a key that a later rgw knows changes no digest.
+    """
+    return hashlib.sha256(json.dumps(_stated(schema)).encode()).hexdigest()
+
+
+def _stated(record: Any) -> dict[str, Any]:
+    """The fields of a record that differ from their defaults."""
+    stated = {}
+    for field_ in fields(record):
+        value = getattr(record, field_.name)
+        default = field_.default_factory() if field_.default_factory is not MISSING else field_.default
+        if value != default and field_.name not in _NOT_READ:
+            stated[field_.name] = _stated(value) if is_dataclass(value) else value
+    return stated
 
 
 def lock_models(

@@ -114,12 +114,16 @@ class _Comparison:
             assessment.severity,
             f"{what}: {assessment.words}; the new one is {known}",
             (before.name, before.sha256, after.sha256),
-            fix=_LOCK_AGAIN
-            if registered
-            else f"register it for a schema that proves, then run `rgw lock {self._model.ref}`",
+            fix=_LOCK_AGAIN if registered else self._registering(assessment.evidence),
             evidence=assessment.evidence,
             diff=assessment.diff,
         )
+
+    def _registering(self, evidence: Evidence) -> str:
+        if not evidence.proving_schemas:
+            return "no schema proves: write one, or stay with the revision that is locked"
+        schema = evidence.proving_schemas[0]
+        return f"run `rgw register {self._model.ref} --schema {schema}`, then `rgw lock {self._model.ref}`"
 
     def _registration(self, before: LockedTemplate, after: ChatTemplate) -> Finding | None:
         """What the registry says of an unchanged template, where that has changed or is nothing."""
