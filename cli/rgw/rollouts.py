@@ -8,18 +8,20 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import isfinite
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, ClassVar
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Any, ClassVar, Self
 
 from rgw.errors import RgwError, SourceError, UnrecognisedTemplateError, UsageError
 from rgw.model import ParsedOutput
 
 if TYPE_CHECKING:
     from rgw.derender import Derenderer, Policy
+    from rgw.derender.bounded import BoundedDerenderer
     from rgw.derender.compare import TransformersResult
     from rgw.registry.loader import Registry
 
@@ -138,7 +140,7 @@ class Request:
 class Reader:
     """A derenderer, and what the chosen template pre-writes of a turn when no prompt says so."""
 
-    derenderer: Derenderer
+    derenderer: Derenderer | BoundedDerenderer
     prefill: str | None = None
 
     def read(self, output: str, request: Request, *, name: str | int, compare: bool = False) -> Reading:
@@ -162,19 +164,32 @@ class Reader:
 
 
 class Readers:
-    """Makes the reader for each choice once.
+    """Makes the reader for each choice once. Use it as a context manager: leaving it ends the readers' processes.
 
     Args:
         registry: The schemas and templates.
         policy: What to do where projects disagree.
         revision: The branch, tag or commit of models on the hub.
+        native: Read with what the models themselves ship, in processes of their own, not with registered schemas.
     """
 
-    def __init__(self, registry: Registry, *, policy: Policy, revision: str | None = None) -> None:
+    def __init__(
+        self, registry: Registry, *, policy: Policy, revision: str | None = None, native: bool = False
+    ) -> None:
         self._registry = registry
         self._policy = policy
         self._revision = revision
+        self._native = native
         self._outcome = lru_cache(READERS_KEPT)(self._try)
+        self._processes = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._processes.close()
 
     def reader(self, choice: Choice) -> Reader:
         """The reader for a choice.
@@ -201,6 +216,8 @@ class Readers:
     def _try(self, choice: Choice) -> Reader | RgwError:
         """A failure is an outcome too, so that a stream does not ask for the same missing model line by line."""
         try:
+            if self._native:
+                return self._for_native(choice)
             return self._for_ref(choice) if choice.schema is None else self._for_schema(choice.schema)
         except RgwError as error:
             return error
@@ -213,6 +230,21 @@ class Readers:
         if detection.schema is None or detection.registered is None:
             raise UnrecognisedTemplateError(f"{detection.ref}: {detection.message}")
         return self._for_schema(detection.schema.name, prefill=detection.registered.prefill)
+
+    def _for_native(self, choice: Choice) -> Reader:
+        """A reader that trusts nothing: the schema is measured first, and each turn has a budget all the same."""
+        from rgw.derender.bounded import BoundedDerenderer
+        from rgw.derender.native import native_schema
+        from rgw.derender.vetting import vet
+        from rgw.templates.resolve import resolve
+
+        if choice.schema is not None:
+            raise UsageError("a schema's name is not native", "name a model or its tokenizer_config.json")
+        schema = native_schema(resolve(choice.template or choice.model or "", revision=self._revision))
+        vet(schema)
+        markers = self._registry.call_markers
+        derenderer = BoundedDerenderer(schema, policy=self._policy, call_markers=markers)
+        return Reader(self._processes.enter_context(derenderer))
 
     def _for_schema(self, name: str, *, prefill: str | None = None) -> Reader:
         from rgw.derender import Derenderer

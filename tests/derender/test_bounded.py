@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from derender.derender_schemas import JSON_CALLS, needs_response_template, schema
-from rgw.derender import Derenderer
+from rgw.derender import Derenderer, Policy, TextAfterCall
 from rgw.derender.bounded import BoundedDerenderer
 from rgw.errors import EngineError
 
@@ -34,3 +34,12 @@ def test_a_blown_budget_is_an_issue_and_the_next_turn_is_read() -> None:
 def test_a_schema_that_does_not_load_is_refused_at_once() -> None:
     with pytest.raises(EngineError, match="schema sample"):
         BoundedDerenderer(schema("sample", {"content": {"content": "no such parser"}}))
+
+
+def test_a_policy_holds_there_too() -> None:
+    output = '<call>{"name": "f", "arguments": {}}</call>Bye.<end>'
+    strict = Policy(text_after_call=TextAfterCall.ERROR)
+    with BoundedDerenderer(JSON_CALLS, policy=strict) as derenderer:
+        assert derenderer.parse(output, prompt="") == Derenderer(JSON_CALLS, policy=strict).parse(output, prompt="")
+        assert derenderer.parse(output, prompt="").ill_formed
+        assert derenderer.engine == Derenderer(JSON_CALLS).engine

@@ -15,7 +15,7 @@ from rgw.output import Mode, Output
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from rgw.rollouts import BadLine, NotRunnable, Reading
+    from rgw.rollouts import BadLine, Choice, NotRunnable, Reading
 
 # The choices of rgw.derender.Policy, written out so that `rgw --help` needs no derender; a test compares them.
 CallInReasoningChoice = Literal["reasoning", "error"]
@@ -45,6 +45,12 @@ def parse(
         str | None,
         typer.Option("--prompt", metavar="TEXT|@FILE", help="The prompt that the output continues, or its last part."),
     ] = None,
+    native: Annotated[
+        bool,
+        typer.Option(
+            "--native", help="Read with the response_template that --model itself ships; nobody vouches for it."
+        ),
+    ] = False,
     jsonl: Annotated[
         bool, typer.Option("--jsonl", help="FILE holds one JSON object a line; print one result object a line.")
     ] = False,
@@ -82,6 +88,7 @@ def parse(
 
     \b
     rgw parse output.txt --model Qwen/Qwen3-8B
+    rgw parse output.txt --model ./checkpoint --native
     rgw parse output.txt --schema qwen3 --tools tools.json --html turn.html
     rgw parse rollouts.jsonl --jsonl --model ./checkpoint --query 'ill_formed'
     """
@@ -105,16 +112,27 @@ def parse(
     )
     if (html is not None or svg is not None) and (jsonl or not choice):
         raise UsageError("--html and --svg show one output, read with one schema", "name the schema, leave --jsonl out")
-    readers = Readers(load_registry(registry), policy=policy, revision=revision)
-    if jsonl:
-        raise typer.Exit(_stream(output, read_lines(file, readers, request, compare=compare is True)))
-    if not choice:
-        raise typer.Exit(_compare(output, compare_schemas(read_text(file), readers, request, name=file)))
-    reader = readers.reader(choice)
-    reading = reader.read(read_text(file), request, name=file, compare=compare is not False)
+    if native:
+        _require_native(choice, jsonl=jsonl, compare=compare)
+        output.hint("read with what the model itself ships, which is in no registry and proved by nobody")
+    with Readers(load_registry(registry), policy=policy, revision=revision, native=native) as readers:
+        if jsonl:
+            raise typer.Exit(_stream(output, read_lines(file, readers, request, compare=compare is True)))
+        if not choice:
+            raise typer.Exit(_compare(output, compare_schemas(read_text(file), readers, request, name=file)))
+        reader = readers.reader(choice)
+        compared = compare is not False and not native
+        reading = reader.read(read_text(file), request, name=file, compare=compared)
     _show(output, reading, whole=whole)
     _draw(reading, html=html, svg=svg)
     raise typer.Exit(int(reading.parsed.ill_formed))
+
+
+def _require_native(choice: Choice, *, jsonl: bool, compare: bool | None) -> None:
+    if choice.schema is not None or not (choice or jsonl):
+        raise UsageError("--native reads with what a model ships", "name the model with --model, and no --schema")
+    if compare:
+        raise UsageError("--native and --compare exclude each other", "transformers alone would run it unbounded")
 
 
 def _show(output: Output, reading: Reading, *, whole: bool) -> None:

@@ -10,11 +10,14 @@ import json
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from types import TracebackType
 from typing import Any, Self
 
 from rgw.derender.derenderer import failed_turn
 from rgw.derender.growth import schema_to_dict
+from rgw.derender.policy import Policy
 from rgw.errors import EngineError
 from rgw.model import Issue, IssueCode, ParsedOutput, Segment, SegmentKind, Severity
 from rgw.registry.model import Schema
@@ -28,16 +31,33 @@ class BoundedDerenderer:
     Args:
         schema: The schema; it is not trusted.
         budget: Seconds that one turn may take.
+        policy: See `Derenderer`.
         call_markers: See `Derenderer`.
+
+    Attributes:
+        schema: The schema.
+        engine: The engine's name and version, for reports.
 
     Raises:
         EngineError: The process could not run the schema.
     """
 
-    def __init__(self, schema: Schema, *, budget: float = 5.0, call_markers: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        *,
+        budget: float = 5.0,
+        policy: Policy | None = None,
+        call_markers: Sequence[str] = (),
+    ) -> None:
         self.schema = schema
+        self.engine = ""
         self._budget = budget
-        self._setup = {"schema": schema_to_dict(schema), "call_markers": list(call_markers)}
+        self._setup = {
+            "schema": schema_to_dict(schema),
+            "policy": asdict(policy or Policy()),
+            "call_markers": list(call_markers),
+        }
         self._process: subprocess.Popen[bytes] | None = self._start()
 
     def __enter__(self) -> Self:
@@ -56,9 +76,9 @@ class BoundedDerenderer:
             self._process = None
 
     def parse(
-        self, output: str, *, prompt: str | None = None, tools: list[dict[str, Any]] | None = None
+        self, output: str, *, prompt: str | None = None, tools: Sequence[Mapping[str, Any]] | None = None
     ) -> ParsedOutput:
-        """See `Derenderer.parse`. A turn that takes too long has the issue `time_budget_exceeded`."""
+        """See `Derenderer.parse`; tools are plain data. A turn that takes too long has `time_budget_exceeded`."""
         if self._process is None:
             self._process = self._start()
         answer = self._ask(self._process, {"output": output, "prompt": prompt, "tools": tools}, self._budget)
@@ -85,6 +105,7 @@ class BoundedDerenderer:
             process.kill()
             process.communicate()
             raise EngineError(f"schema {self.schema.name}: {(answer or {}).get('error', 'it could not be loaded')}")
+        self.engine = str(answer["engine"])
         return process
 
     @staticmethod

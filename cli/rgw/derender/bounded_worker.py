@@ -7,6 +7,7 @@ import sys
 
 from rgw.derender.derenderer import Derenderer
 from rgw.derender.growth import schema_from_dict
+from rgw.derender.policy import policy_from_dict
 from rgw.errors import RgwError
 
 
@@ -14,7 +15,9 @@ def main() -> None:
     """Serve turns until stdin closes."""
     setup = json.loads(sys.stdin.readline())
     try:
-        derenderer = Derenderer(schema_from_dict(setup["schema"]), call_markers=setup["call_markers"])
+        policy = policy_from_dict(setup["policy"])
+        schema = schema_from_dict(setup["schema"])
+        derenderer = Derenderer(schema, policy=policy, call_markers=setup["call_markers"])
     except RgwError as error:
         _answer({"error": str(error)})
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -53,3 +54,14 @@ class Policy:
     undeclared_tool: Tolerance = Tolerance.WARN
     cut_call: CutCall = CutCall.DEGRADE
     argument_type: Tolerance = Tolerance.WARN
+
+
+def policy_from_dict(choices: Mapping[str, str]) -> Policy:
+    """The policy of these choices, as `asdict` gives them."""
+    return Policy(
+        call_in_reasoning=CallInReasoning(choices["call_in_reasoning"]),
+        text_after_call=TextAfterCall(choices["text_after_call"]),
+        undeclared_tool=Tolerance(choices["undeclared_tool"]),
+        cut_call=CutCall(choices["cut_call"]),
+        argument_type=Tolerance(choices["argument_type"]),
+    )
