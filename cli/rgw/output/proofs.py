@@ -55,6 +55,7 @@ def registration_view(registration: Registration, overlay: str) -> Iterator[Rend
     yield Text.assemble(
         ("registered", GOOD), " as ", line(str(registration.entry["variant"]), "bold"), line(f" in {overlay}")
     )
+    yield indented(line(f"certificate {registration.entry['certificate']}", DIM))
     for repository in registration.entry.get("repos", ()):
         yield indented(line(repository, DIM))
 
@@ -143,8 +144,7 @@ def _facts(proof: Proof) -> Iterator[tuple[str, str | Text]]:
         yield "left out", f"{proof.uncut:,} turns that do not continue the template's own generation prompt"
     if proof.growth is not None:
         yield "growth", "linear" if proof.growth.linear else line("faster than linear", BAD)
-    yield "versions", ", ".join(f"{package} {version}" for package, version in proof.versions.items())
-    yield "certificate", proof.digest
+    yield "with", ", ".join(f"{package} {version}" for package, version in proof.versions.items())
 
 
 def _count_rows(proof: Proof) -> Iterator[list[str | Text]]:
