@@ -110,6 +110,17 @@ def test_a_text_that_ends_in_the_marker_is_ended_all_the_same(pool: RenderPool) 
     assert turn.output == "[end][end]"
 
 
+def test_what_the_prompt_ends_with_and_the_turn_repeats_is_not_in_the_output(pool: RenderPool) -> None:
+    template = TEMPLATE.replace("{{- message.content", "{{- '|' if message.content }}{{ message.content").replace(
+        "-%}[assistant]{%-", "-%}[assistant]<think></think>|{%-"
+    )
+    (answer,) = cut(pool, template, conversation("yes"))
+    assert isinstance(answer, CutTurn)
+    assert (answer.prompt, answer.output) == ("[user]|hi[end][assistant]<think></think>|", "yes[end]")
+    (calling,) = cut(pool, template, conversation("", "", CALL))
+    assert isinstance(calling, NoTurn)
+
+
 def test_two_markers_are_not_cut_where_their_common_beginning_ends(pool: RenderPool) -> None:
     template = TEMPLATE.replace("-%}[assistant]{%-", "-%}[assistant]{{ '<thought>' }}{%-")
     (turn,) = cut(pool, template, conversation("", "hm"))

@@ -9,7 +9,7 @@ import os.path
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from rgw.derender import Derenderer
 from rgw.model import IssueCode
@@ -44,6 +44,13 @@ class NoTurn:
     conversation: Conversation
     reason: str
     refused: bool
+
+
+class _Prefill(NamedTuple):
+    """What a generation prompt writes of a turn, and what a finished turn without reasoning writes there instead."""
+
+    text: str = ""
+    opening: str = ""
 
 
 _QUESTION = Turn(Role.USER, "Hello")
@@ -87,7 +94,7 @@ class Studio:
         self._template = template
         self._tokens = tokens or {}
         self._prefills = [self._prefill(variables) for variables in shape.states]
-        self._is_closed = [_leaves_nothing_open(derenderer, prefill) for prefill in self._prefills]
+        self._is_closed = [_leaves_nothing_open(derenderer, prefill.text) for prefill in self._prefills]
         self._markers = derenderer.schema.turn.end
         self._behind = [self._behind_answer(variables) for variables in shape.states]
 
@@ -137,14 +144,15 @@ class Studio:
         A turn without reasoning continues a prompt that leaves none open. Any other turn continues the bare header.
         """
         prefill = self._prefills[state]
-        header = prompt.removesuffix(prefill)
-        if header == prompt or not full.startswith(header):
-            return NoTurn(conversation, "the finished turn does not continue the generation prompt", refused=False)
+        header = prompt.removesuffix(prefill.text)
         continues_prefill = self._is_closed[state] and not conversation.last.reasoning
-        output = full.removeprefix(header)
-        return CutTurn(conversation, self.shape.states[state], prompt if continues_prefill else header, output, header)
+        head = header + prefill.opening if continues_prefill and prefill.text.endswith(prefill.opening) else header
+        if header == prompt or not full.startswith(head):
+            return NoTurn(conversation, "the finished turn does not continue the generation prompt", refused=False)
+        output = full.removeprefix(head)
+        return CutTurn(conversation, self.shape.states[state], prompt if continues_prefill else header, output, head)
 
-    def _prefill(self, variables: Mapping[str, Any]) -> str:
+    def _prefill(self, variables: Mapping[str, Any]) -> _Prefill:
         """What the generation prompt writes beyond what every finished turn begins with.
 
         Empty when they have nothing in common behind the question, since then the turns do not continue the prompt.
@@ -154,11 +162,14 @@ class Studio:
         requests.append(self._request(conversations[0], variables, prompt=True))
         *finished, prompted = self._pool.render(self._template, requests)
         if not isinstance(prompted, Rendered):
-            return ""
+            return _Prefill()
         texts = [answer.text for answer in finished if isinstance(answer, Rendered)]
         common = os.path.commonprefix([prompted.text, *texts])  # noqa: RUF071 - of texts, not of paths
         common = _BEGUN_MARKER.sub("", common)
-        return "" if common.rstrip().endswith(_QUESTION.text) else prompted.text.removeprefix(common)
+        if common.rstrip().endswith(_QUESTION.text):
+            return _Prefill()
+        opening, _, _ = texts[0].removeprefix(common).partition(_PROBES[0].text) if texts else ("", "", "")
+        return _Prefill(prompted.text.removeprefix(common), opening)
 
     def _behind_answer(self, variables: Mapping[str, Any]) -> str:
         """What a finished conversation holds behind the text of its last turn."""
