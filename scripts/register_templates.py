@@ -105,7 +105,7 @@ def _chosen(arguments: argparse.Namespace) -> Iterator[dict[str, str]]:
 
 
 def _entry(row: dict[str, str], arguments: argparse.Namespace) -> dict[str, Any]:
-    repositories = [name.strip() for name in row["all_models"].split(",") if name.strip()]
+    repositories = [name.strip().partition(":")[0] for name in row["all_models"].split(",") if name.strip()]
     entry: dict[str, Any] = {
         "sha256": row["sha256"],
         "schema": arguments.schema,
