@@ -109,7 +109,7 @@ def test_an_unknown_template_is_shown_what_it_resembles() -> None:
         {"sha256": sha256_of(KNOWN), "schema": "qwen3", "variant": "Qwen3", "similarity": 0.75}
     ]
     assert f"75% of its lines are those of Qwen3 ({sha256_of(KNOWN)[:12]})" in detection.message
-    assert "`rgw parse FILE`" in detection.message
+    assert "`rgw register`" in detection.message
 
 
 @pytest.mark.parametrize(

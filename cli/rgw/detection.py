@@ -17,10 +17,7 @@ from rgw.templates.similarity import layout_variants, line_fingerprint, similari
 
 NEAREST_SHOWN = 3
 NEAREST_SIMILARITY = 0.3
-_NEXT_STEP = (
-    "compare the schemas on a sample of its output with `rgw parse FILE`, then register the hash in an overlay"
-    " (--registry DIR)"
-)
+_NEXT_STEP = "`rgw detect --prove` names the schemas that prove to read it, `rgw register` puts it in an overlay with one"
 
 
 class TemplateRegistry(Protocol):

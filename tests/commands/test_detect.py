@@ -139,6 +139,7 @@ def test_a_recognised_template_is_not_rendered(rgw: Rgw) -> None:
 
 def test_the_schemas_that_prove_are_named(rgw: Rgw, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rgw.commands.detect._CONVERSATIONS", 20)
+    monkeypatch.setattr("rgw.proof.recognition.SIEVE_CONVERSATIONS", 4)
     outcome = rgw("detect", EXAMPLES / "edited-model", *KIOSK, "--prove", "--json")
     assert outcome.code == 1
     assert outcome.document["results"][0]["proving_schemas"] == ["kiosk"]

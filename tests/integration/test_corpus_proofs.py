@@ -14,7 +14,7 @@ from rgw.registry.model import RegisteredTemplate
 from rgw.templates.rendering import RenderPool
 from rgw.templates.texts import texts_in_folder
 
-CONVERSATIONS = 30
+CONVERSATIONS = 60
 REGISTRY = load_registry()
 TEMPLATES = [template for template in REGISTRY.templates.values() if template.schema is not None]
 
