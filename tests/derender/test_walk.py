@@ -207,6 +207,11 @@ class TestPrompt:
         parsed = parse(JSON_CALLS, "Hi", prompt="<bot><think>\n\n</think>\n")
         assert (parsed.reasoning, parsed.text, parsed.ill_formed) == ("", "Hi", False)
 
+    def test_a_thought_behind_one_that_the_prompt_closed_is_a_second_one(self) -> None:
+        parsed = parse(JSON_CALLS, "<think>Hm.</think>Hi", prompt="<bot><think></think>")
+        assert [issue.code for issue in parsed.issues] == [IssueCode.REPEATED_REASONING]
+        assert parsed.ill_formed
+
     def test_without_a_prompt_the_usual_prefill_is_assumed(self) -> None:
         thinking = schema(
             "thinking", dict(JSON_CALLS.dialects["response_template"]["fields"]), turn=TurnRules(prefill="<think>\n")

@@ -45,6 +45,7 @@ class Walk:
         self._upcoming: dict[str, regex.Match[str] | None] = {}
         self._seen: set[str] = set()
         self._stopped = False
+        self._prompt_has_thought = False
 
     def run(self) -> Reading:
         """Walk to the end of the text."""
@@ -177,8 +178,10 @@ class Walk:
 
     def _reasoning_content(self, value: str, start: int, end: int, closed: bool) -> None:
         if closed and end < self._shift:
+            self._prompt_has_thought = True
             return
-        if self._reading.reasoning and not self._grammar.turn.repeated_reasoning:
+        is_repeated = bool(self._reading.reasoning) or self._prompt_has_thought
+        if is_repeated and not self._grammar.turn.repeated_reasoning:
             self._error(IssueCode.REPEATED_REASONING, start, end, "a second block of reasoning in one turn")
         elif not self._grammar.turn.repeated_reasoning and self._said_something():
             message = "reasoning behind text or a call, which were to follow it"
