@@ -20,7 +20,7 @@ from derender.derender_schemas import (
     tiling,
 )
 from rgw.derender import Derenderer
-from rgw.model import ParsedOutput
+from rgw.model import IssueCode, ParsedOutput
 from rgw.registry.model import LayoutRules, Schema, TurnRules
 
 pytestmark = needs_response_template
