@@ -183,7 +183,7 @@ class Studio:
         end = max((behind.rfind(marker) + len(marker) for marker in self._markers if marker in behind), default=0)
         if end and not behind[end:].isspace():
             text = text.removesuffix(behind[end:])
-        says_marker = not last.calls and (last.text or last.reasoning).rstrip().endswith(self._markers)
+        says_marker = (last.text or last.reasoning).rstrip().endswith(self._markers)
         if behind.strip() or not self._markers or (text.rstrip().endswith(self._markers) and not says_marker):
             return text
         return text + self._markers[0]
