@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 def lock(
     refs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[REF...]", help="Hub ids or model directories; without any, all that are locked."),
+        typer.Argument(
+            metavar="[REF...]",
+            help="Hub ids (OWNER/NAME, OWNER/NAME@REV) or model directories; without any, all that are locked.",
+        ),
     ] = None,
     file: Annotated[Path, typer.Option("--file", metavar="FILE", help="The lockfile.")] = Path("rgw.lock"),
     revision: RevisionOption = None,
@@ -38,7 +41,7 @@ def lock(
 
     \b
     rgw lock Qwen/Qwen3-8B zai-org/GLM-4.5-Air
-    rgw lock my-org/agent --revision v2
+    rgw lock my-org/agent@v2
     rgw lock
     """
     output = Output.choose(json=json, query=query, quiet=quiet)
@@ -51,7 +54,8 @@ def lock(
     known = load_registry(registry)
     before = read_lock(file) if file.exists() or not refs else None
     kept = before.models if before else ()
-    places = [(ref, revision) for ref in dict.fromkeys(refs or ())] or [(model.ref, model.revision) for model in kept]
+    places = [_place(ref, revision) for ref in dict.fromkeys(refs or ())]
+    places = places or [(model.ref, model.revision) for model in kept]
     for ref, wanted in places:
         if wanted is not None and is_local(ref):
             raise UsageError(f"{ref} is local and has no revisions", "leave --revision out, or name a hub id")
@@ -65,6 +69,13 @@ def lock(
     for ref in unread:
         output.warning(f"{ref}: no schema is registered for its chat template — `rgw detect {ref}` says what to do")
     raise typer.Exit(int(bool(unread)))
+
+
+def _place(written: str, revision: str | None) -> tuple[str, str | None]:
+    from rgw.templates.resolve import place_of
+
+    ref, own = place_of(written)
+    return ref, own or revision
 
 
 def _view(locked: Lock, file: Path) -> Iterator[RenderableType]:

@@ -55,6 +55,7 @@ class Assessor:
         self._registry = registry
         self._conversations = conversations
         self._proofs: dict[tuple[str, str], bool | None] = {}
+        self._behaviours: dict[str, Behaviour | None] = {}
         self._proving_schemas: dict[str, tuple[str, ...]] = {}
 
     def __enter__(self) -> Self:
@@ -129,6 +130,8 @@ class Assessor:
         """The schemas that read the template: the one in use, or else whichever do."""
         if schema is not None and proves is not False:
             return (schema,) if proves else ()
+        if self._behaviour(text) is None:  # nothing reads what a template that renders nothing writes
+            return ()
         if sha256 not in self._proving_schemas:
             from rgw.proof.recognition import schemas_that_prove
 
@@ -155,7 +158,9 @@ class Assessor:
     def _behaviour(self, text: str) -> Behaviour | None:
         from rgw.proof.behaviour import behaviour_of
 
-        return behaviour_of(self._pool, text)
+        if text not in self._behaviours:
+            self._behaviours[text] = behaviour_of(self._pool, text)
+        return self._behaviours[text]
 
     @cached_property
     def _pool(self) -> RenderPool:
