@@ -89,8 +89,13 @@ def find_form(sightings: Sequence[Sighting]) -> CallForm | None:
 
 
 def calling(sightings: Iterable[Sighting]) -> list[Sighting]:
-    """The sightings of turns that stand last and whose calls are all written."""
-    return [sighting for sighting in sightings if sighting.follower is None and is_called(sighting)]
+    """The sightings of turns that stand last, whose calls are all written and whose values are plain."""
+    return [each for each in sightings if each.follower is None and each.plain and is_called(each)]
+
+
+def quoting(sightings: Iterable[Sighting]) -> list[Sighting]:
+    """The sightings of turns with values that a notation may have to quote."""
+    return [each for each in sightings if not each.plain and is_called(each)]
 
 
 def is_called(sighting: Sighting) -> bool:
@@ -413,49 +418,67 @@ def _delimiters(around: Surroundings) -> dict[str, Any]:
 
 
 class PythonList(CallForm):
-    """`[name(key=value), …]`."""
+    """`[name(key=value), …]`, or the calls one behind the other."""
 
     title = "a Python list of calls"
 
-    def __init__(self, beginning: str) -> None:
-        self._beginning = beginning
+    def __init__(self, *, brackets: bool, unescaped_strings: bool) -> None:
+        self._brackets = brackets
+        self._unescaped_strings = unescaped_strings
 
     @classmethod
     def fit(cls, sightings: Sequence[Sighting]) -> Self | None:
-        for sighting in calling(sightings):
+        called = calling(sightings)
+        for sighting in called:
             for number in range(len(sighting.turn.calls)):
                 marks = marks_of(sighting, number)
-                if len(marks) < 2:
-                    continue
-                opener = sighting.output[marks[0].end : marks[1].start]
-                if marks[0].slot.kind is not SlotKind.NAME or opener != "(":
+                behind_name = sighting.output[marks[0].end :]
+                if marks[0].slot.kind is not SlotKind.NAME or not behind_name.startswith("("):
                     return None
-        form = cls(r"(?=\[\s{0,8}[\w.-]{1,128}\()")
-        return form if calling(sightings) and cls._fits(form, sightings) else None
+        unescaped = any(_is_raw(sighting) for sighting in quoting(sightings))
+        for brackets in (True, False):
+            form = cls(brackets=brackets, unescaped_strings=unescaped and brackets)
+            if called and cls._fits(form, sightings):
+                return form
+        return None
 
     def units(self, sighting: Sighting) -> list[Unit]:
         first = marks_of(sighting, 0)
         last = marks_of(sighting, len(sighting.turn.calls) - 1)
         if not first or not last:
             raise Unfit
-        start = sighting.output.rfind("[", 0, first[0].start)
-        end = sighting.output.find("]", last[-1].end)
-        if start < 0 or end < 0 or sighting.output[start + 1 : first[0].start].strip():
+        text = sighting.output
+        if not self._brackets:
+            end = text.find(")", last[-1].end)
+            if end < 0:
+                raise Unfit
+            return [Unit(first[0].start, end + 1)]
+        start = text.rfind("[", 0, first[0].start)
+        end = text.find("]", text.find(")", last[-1].end))
+        if start < 0 or end < 0 or text[start + 1 : first[0].start].strip():
             raise Unfit
         return [Unit(start, end + 1)]
 
     @property
     def beginning(self) -> str:
-        return self._beginning
+        return r"(?=\[\s{0,8}[\w.-]{1,128}\()" if self._brackets else r"(?=[\w.-]{1,128}\()"
 
     def field(self, around: Surroundings) -> dict[str, Any]:
+        arguments = {"unescaped_strings": True} if self._unescaped_strings else {}
+        arguments |= {} if self._brackets else {"brackets": False}
         return {
             **_delimiters(around),
             "repeats": True,
             "content": "python-call-list",
+            **({"content_args": arguments} if arguments else {}),
             "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{arguments}"}},
             "transform_each": True,
         }
+
+
+def _is_raw(sighting: Sighting) -> bool:
+    """Whether the values are written as they are, whatever they hold."""
+    return all(str(value) in sighting.output for call in sighting.turn.calls for value in call.arguments.values())
 
 
 # -- relaxed JSON --------------------------------------------------------------------------------------------------
@@ -611,6 +634,7 @@ class _Tag(NamedTuple):
     close: tuple[str, ...]
     name_close: str
     says_string: tuple[str, str] | None
+    quotes: tuple[str, str] | None = None
 
 
 class TaggedArguments(CallForm):
@@ -629,6 +653,7 @@ class TaggedArguments(CallForm):
         tag = _tag_of(gaps) if gaps is not None and gaps.texts else None
         if tag is None:
             return None
+        tag = tag._replace(quotes=_quotes(tag, sightings))
         heads = []
         for sighting in calling(sightings):
             for number in range(len(sighting.turn.calls)):
@@ -675,14 +700,32 @@ class TaggedArguments(CallForm):
         first, *rest = tag.close
         closer = layout_pattern(ends(first).before) + literal_pattern(ends(first).core)
         closer += "".join(f"(?P=key){literal_pattern(part.rstrip())}" for part in rest)
-        value = _value_pattern(opener, key + literal_pattern((middle.before + middle.core)[:1]))
-        return f"{opener}(?P<key>{key}){between}(?P<value>{value}){closer}(?=\\s{{0,8}}(?:{opener}|{close}|\\Z))"
+        value = f"(?P<value>{_value_pattern(opener, key + literal_pattern((middle.before + middle.core)[:1]))})"
+        if tag.quotes is not None:
+            opening, closing = map(literal_pattern, tag.quotes)
+            value = f"(?P<quoted>{opening})?{value}(?(quoted){closing})"
+        return f"{opener}(?P<key>{key}){between}{value}{closer}(?=\\s{{0,8}}(?:{opener}|{close}|\\Z))"
 
     def _middle_pattern(self, literal: str) -> str:
         if self._tag.says_string is None:
             return literal_pattern(literal)
         before, behind = self._tag.says_string
         return f"{literal_pattern(before)}(?P<string>true|false){literal_pattern(behind)}"
+
+
+def _quotes(tag: _Tag, sightings: Sequence[Sighting]) -> tuple[str, str] | None:
+    """What some values stand between that others do not need."""
+    for sighting in quoting(sightings):
+        marks = marks_of(sighting, 0)
+        values = [mark for mark in marks if mark.slot.kind is SlotKind.VALUE]
+        for first, last in zip(values[::2], values[1::2], strict=False):
+            keys = [mark.end for mark in marks if mark.slot.kind is SlotKind.KEY and mark.end < first.start]
+            before = sighting.output[max(keys, default=0) : first.start]
+            opening = before.removeprefix(tag.middle)
+            closing, found, _ = sighting.output[last.end :].partition(tag.close[0])
+            if found and opening != before and opening.strip() and closing.strip():
+                return opening, closing
+    return None
 
 
 def _value_pattern(opener: str, key: str) -> str:

@@ -27,7 +27,7 @@ def behind_header(sightings: Sequence[Sighting]) -> Headed:
     usual = min((anchor for anchor in asked if anchor.strip()), key=len, default="")
     if not usual:
         return Headed(list(sightings), ())
-    usual = _shared_end(usual, [sighting.header for sighting in sightings])
+    usual = _shared_part(usual, [sighting.header for sighting in sightings])
     cut = [sighting.cut_behind(usual) for sighting in sightings]
     opener = _opener_in(usual, cut)
     if opener:
@@ -45,10 +45,12 @@ def _own_part(header: str, followers: Iterable[str]) -> str:
     return header[start:].lstrip()
 
 
-def _shared_end(anchor: str, headers: Sequence[str]) -> str:
-    """The longest end of the anchor, of whole markers, that every header holds; all of it when there is none."""
-    ends = [anchor[at:] for at in range(len(anchor)) if boundary(anchor, at) == 3 and words(anchor[at:])]
-    return next((end for end in ends if all(end in header for header in headers)), anchor).lstrip()
+def _shared_part(anchor: str, headers: Sequence[str]) -> str:
+    """The longest part of the anchor, of whole markers, that every header holds; all of it when there is none."""
+    cuts = [at for at in range(len(anchor) + 1) if boundary(anchor, at) == 3]
+    parts = (anchor[start:end] for start in cuts for end in cuts if start < end)
+    held = [part for part in parts if words(part) and all(part in header for header in headers)]
+    return max(held, key=len, default=anchor).lstrip()
 
 
 def _opener_in(anchor: str, sightings: Sequence[Sighting]) -> str:

@@ -62,6 +62,7 @@ class Sighting:
         prefill: What the generation prompt writes behind the header.
         follower: What the template writes between the turn and the next message; `None` when the turn is the last.
         after_tool: The turn follows the result of a tool.
+        plain: All values are words or numbers; otherwise they hold what a notation may have to quote.
     """
 
     label: str
@@ -72,6 +73,7 @@ class Sighting:
     prefill: str
     follower: str | None = None
     after_tool: bool = False
+    plain: bool = True
 
     @property
     def end(self) -> int:
@@ -108,12 +110,19 @@ class Words:
 class _Probe:
     label: str
     conversation: Conversation
+    messages: Sequence[Mapping[str, Any]]
     position: int
     variables: Mapping[str, Any]
+    plain: bool = True
 
     @property
     def turn(self) -> Turn:
         return self.conversation.turns[self.position]
+
+    @property
+    def asked(self) -> str:
+        """The text right before the turn."""
+        return self.conversation.turns[self.position - 1].text
 
 
 _CALLS: tuple[tuple[str, tuple[tuple[type, ...], ...]], ...] = (
@@ -137,42 +146,69 @@ def sightings(pool: RenderPool, template: str, shape: Shape, *, seed: int) -> li
     """
     seen: list[Sighting] = []
     for variables in shape.states[:_STATES_TRIED]:
-        probes = list(_probes(Words(seed), shape, variables))
+        probes = list(_Probes(Words(seed), shape, variables).all())
         seen += _observed(pool, template, shape, probes)
     return seen
 
 
-def _probes(make: Words, shape: Shape, variables: Mapping[str, Any]) -> Iterator[_Probe]:
-    state = "".join(f", {name}={value}" for name, value in variables.items())
-    for label, kinds in _CALLS:
-        for thinks in (False, True):
-            for says in (False, True):
-                if kinds or says:
-                    turn = _turn(make, kinds, thinks=thinks, says=says)
-                    what = " and ".join(["reasoning"] * thinks + ["text"] * says + [label] * bool(kinds))
-                    yield _probe(make, f"{what}{state}", (), turn, (), variables)
-    for label, kinds in _TYPED:
-        yield _probe(make, f"{label}{state}", (), _turn(make, kinds), (), variables)
-    answer = _turn(make, (), says=True)
-    yield _probe(make, f"text, then a question{state}", (), answer, (_user(make),), variables)
-    if shape.tool_results:
-        calling = _turn(make, ((str,),))
-        yield _probe(make, f"a call, then its result{state}", (), calling, _round(make, calling), variables)
-        earlier = _turn(make, ((str,),))
-        yield _probe(make, f"text after a result{state}", (earlier, *_round(make, earlier)), answer, (), variables)
+QUOTED = ("\n", " <&> ", " ' ", ' \\ " ')
+"""What stands between the two words of the values that a notation may have to quote, in the order of the arguments."""
 
 
-def _probe(
-    make: Words,
-    label: str,
-    before: Sequence[Turn],
-    turn: Turn,
-    behind: Sequence[Turn],
-    variables: Mapping[str, Any],
-) -> _Probe:
-    turns = (_user(make), *before, turn, *behind)
-    tools = [_tool(call) for each in turns for call in each.calls] or [_tool(Call(make.word(), {}))]
-    return _Probe(label, Conversation(turns, tuple(tools)), 1 + len(before), variables)
+class _Probes:
+    """The probe conversations of one state of a template."""
+
+    def __init__(self, make: Words, shape: Shape, variables: Mapping[str, Any]) -> None:
+        self._make = make
+        self._shape = shape
+        self._variables = variables
+
+    def all(self) -> Iterator[_Probe]:
+        """Every probe."""
+        make = self._make
+        for label, kinds in _CALLS:
+            for thinks in (False, True):
+                for says in (False, True):
+                    if kinds or says:
+                        what = ["reasoning"] * thinks + ["text"] * says + [label] * bool(kinds)
+                        yield self._probe(" and ".join(what), _turn(make, kinds, thinks=thinks, says=says))
+        for label, kinds in _TYPED:
+            yield self._probe(label, _turn(make, kinds))
+        yield replace(self._probe("a call with texts to quote", _quoting(make)), plain=False)
+        answer = _turn(make, (), says=True)
+        yield self._probe("text, then a question", answer, behind=(_user(make),))
+        if self._shape.tool_results:
+            yield from self._around_results(answer)
+
+    def _around_results(self, answer: Turn) -> Iterator[_Probe]:
+        make = self._make
+        calling, again = _turn(make, ((str,),)), _turn(make, ((str,),))
+        yield self._probe("a call, then its result", calling, behind=_round(make, calling))
+        yield self._probe("text after a result", answer, before=(calling, *_round(make, calling)))
+        yield self._probe("a call after a result", again, before=(calling, *_round(make, calling)))
+
+    def _probe(
+        self, label: str, turn: Turn, *, before: Sequence[Turn] = (), behind: Sequence[Turn] = ()
+    ) -> _Probe:
+        turns = (_user(self._make), *before, turn, *behind)
+        tools = [_tool(call) for each in turns for call in each.calls] or [_tool(Call(self._make.word(), {}))]
+        state = "".join(f", {name}={value}" for name, value in self._variables.items())
+        messages = _with_own_ids(self._shape.messages(turns), self._make)
+        conversation = Conversation(turns, tuple(tools))
+        return _Probe(f"{label}{state}", conversation, messages, 1 + len(before), self._variables)
+
+
+def _with_own_ids(messages: Sequence[dict[str, Any]], make: Words) -> list[dict[str, Any]]:
+    """The messages with an id of its own for every call, where ids are just words."""
+    answered: list[str] = []
+    for message in messages:
+        for call in message.get("tool_calls", ()):
+            if "id" in call and call["function"]["name"] not in call["id"]:
+                call["id"] = make.word()[:9]
+                answered.append(call["id"])
+        if answered and "tool_call_id" in message:
+            message["tool_call_id"] = answered.pop(0)
+    return list(messages)
 
 
 def _turn(make: Words, kinds: Sequence[Sequence[type]], *, thinks: bool = False, says: bool = False) -> Turn:
@@ -181,6 +217,11 @@ def _turn(make: Words, kinds: Sequence[Sequence[type]], *, thinks: bool = False,
         for call in kinds
     )
     return Turn(Role.ASSISTANT, make.word() if says else "", make.word() if thinks else "", calls)
+
+
+def _quoting(make: Words) -> Turn:
+    values = [f"{make.word()}{between}{make.word()}" for between in QUOTED]
+    return Turn(Role.ASSISTANT, calls=(Call(make.word(), {make.word(): value for value in values}),))
 
 
 def _user(make: Words) -> Turn:
@@ -228,9 +269,8 @@ def _observed(pool: RenderPool, template: str, shape: Shape, probes: Sequence[_P
 
 
 def _request(shape: Shape, probe: _Probe, *, prompt: bool) -> RenderRequest:
-    turns = probe.conversation.turns
     return RenderRequest(
-        shape.messages(turns[: probe.position] if prompt else turns),
+        probe.messages[: probe.position] if prompt else probe.messages,
         tools=shape.tools(probe.conversation),
         add_generation_prompt=prompt,
         variables=probe.variables,
@@ -243,13 +283,13 @@ def _prefill(written: Iterable[_Written]) -> str:
     beyond = ""
     for probe, prompt, full in written:
         common = common_prefix([prompt, full])
-        said = common.rfind(probe.conversation.turns[probe.position - 1].text)
-        header = common[said:]
+        start = common.rfind(probe.asked)
+        header = common[start:]
         if len(common) < len(prompt):
-            header = header[: max((at for at in range(len(header) + 1) if boundary(prompt, said + at) == 3), default=0)]
-        rest = prompt[said + len(header) :]
-        if said >= 0 and words(header[len(probe.conversation.turns[probe.position - 1].text) :]):
-            beyond = max(beyond, rest, key=len)
+            cuts = [at for at in range(len(header) + 1) if boundary(prompt, start + at) == 3]
+            header = header[: max(cuts, default=0)]
+        if start >= 0 and words(header[len(probe.asked) :]):
+            beyond = max(beyond, prompt[start + len(header) :], key=len)
     return beyond
 
 
@@ -259,41 +299,43 @@ def _cut(shape: Shape, written: _Written, prefill: str) -> Sighting | None:
     if not full.startswith(head):
         return None
     output = full.removeprefix(head)
-    before = probe.conversation.turns[probe.position - 1]
+    behind = probe.messages[probe.position + 1 :]
     follower = None
-    if probe.position + 1 < len(probe.conversation.turns):
-        next_word = output.find(probe.conversation.turns[probe.position + 1].text)
+    if behind:
+        next_word = output.rfind(str(behind[0]["content"]))
         if next_word < 0:
             return None
         output = output[:next_word]
         follower = ""
-    marks = tuple(_marks(_slots(shape, probe), output))
+    marks = tuple(_marks(_slots(probe), output))
     if follower is not None:
-        follower = output[marks[-1].end :] if marks else output
+        follower = None if shape.followed else output[marks[-1].end if marks else 0 :]
     return Sighting(
         label=probe.label,
         turn=probe.turn,
         output=output,
         marks=marks,
-        header=head[head.rfind(before.text) + len(before.text) :],
+        header=head[head.rfind(probe.asked) + len(probe.asked) :],
         prefill=prefill,
         follower=follower,
-        after_tool=before.role is Role.TOOL,
+        after_tool=probe.conversation.turns[probe.position - 1].role is Role.TOOL,
+        plain=probe.plain,
     )
 
 
-def _slots(shape: Shape, probe: _Probe) -> Mapping[str, Slot]:
+def _slots(probe: _Probe) -> Mapping[str, Slot]:
     """The words of the turn and the slots that they stand for."""
     turn = probe.turn
     slots = {turn.reasoning: Slot(SlotKind.REASONING), turn.text: Slot(SlotKind.TEXT)}
-    message = shape.messages(probe.conversation.turns)[probe.position]
-    for number, (call, written) in enumerate(zip(turn.calls, message.get("tool_calls", ()), strict=False)):
+    written = probe.messages[probe.position].get("tool_calls", ())
+    for number, (call, message) in enumerate(zip(turn.calls, written, strict=True)):
         slots[call.name] = Slot(SlotKind.NAME, number)
-        if (identity := written.get("id")) is not None and call.name not in identity:
+        if (identity := message.get("id")) is not None and call.name not in identity:
             slots[identity] = Slot(SlotKind.ID, number)
         for position, (key, value) in enumerate(call.arguments.items()):
             slots[key] = Slot(SlotKind.KEY, number, position)
-            slots[str(value)] = Slot(SlotKind.VALUE, number, position)
+            for word in re.findall(r"[a-z]+|[0-9]+", str(value)):
+                slots[word] = Slot(SlotKind.VALUE, number, position)
     slots.pop("", None)
     return slots
 

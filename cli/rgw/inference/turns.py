@@ -111,7 +111,7 @@ def stretches(sightings: Iterable[Sighting], form: CallForm | None) -> list[Stre
     """What stands between the parts of every sighting."""
     found = []
     for sighting in sightings:
-        if sighting.follower is not None:
+        if sighting.follower is not None or not sighting.plain:
             continue
         try:
             parts = _parts(sighting, form)
@@ -276,13 +276,17 @@ class TurnReader:
             return turn
         shared = ends(common_suffix(starts))
         if not shared.core:
-            blank = common_prefix(start for start in starts) if not any(start.strip() for start in starts) else ""
-            return replace(turn, before_turn=blank)
+            return replace(turn, before_turn=self._before_turn())
         seen = _labels(self._between([Part.START], [Part.TEXT]))
         opened = Delimiter(*shared, seen_in=seen)
         closes = self._literals(Part.TEXT, Part.END)
         closed = Delimiter(*ends(common_prefix(closes)), seen_in=_labels(self._between([Part.TEXT], [Part.END])))
         return replace(turn, text_open=opened, text_close=closed)
+
+    def _before_turn(self) -> str:
+        """The white space that text begins with when nothing else does."""
+        blank = {each.literal for each in self._between([Part.START], [Part.TEXT]) if not each.literal.strip()}
+        return blank.pop() if len(blank) == 1 else ""
 
     def _without_empty_thought(self, turn: TurnForm, stretch: Stretch) -> str:
         """The stretch without the delimiters of reasoning that is not there."""
