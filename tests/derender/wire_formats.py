@@ -138,6 +138,12 @@ def _llama4(turn: Turn) -> str:
     return turn.text + calls + _ended(turn, "<|eot|>")
 
 
+def _llama4_json(turn: Turn) -> str:
+    calls = "".join(f'{{"name": "{name}", "parameters": {_json(arguments)}}}' for name, arguments in turn.calls)
+    text = f"<|python_start|>{turn.text}<|python_end|>" if turn.calls else turn.text
+    return text + calls + _ended(turn, "<|eot|>")
+
+
 def _lfm(turn: Turn) -> str:
     calls = f"<|tool_call_start|>{_call_list(turn.calls)}<|tool_call_end|>" if turn.calls else ""
     return _thought(turn, "<think>", "</think>") + turn.text + calls + _ended(turn, "<|im_end|>")
@@ -284,6 +290,7 @@ WIRE_FORMATS = {
     "ax_4": WireFormat(
         _tagged("<|im_end|>", call="<tool_call>{}</tool_call>", between=""), "<|im_start|><|assistant|>", thinks=False
     ),
+    "cosmos_3": WireFormat(_qwen_xml("\n</think>\n", "\n"), CHATML),
     "deephat": WireFormat(_listed("<|im_end|>", "[", "]"), CHATML, thinks=False, text_with_calls=False),
     "deepseek_r1_distill": WireFormat(_deepseek_r1, "<｜Assistant｜>", most_calls=0),
     "falcon3": WireFormat(
@@ -334,6 +341,7 @@ WIRE_FORMATS = {
         normal=_normal_llama3,
     ),
     "llama4": WireFormat(_llama4, "<|header_start|>assistant<|header_end|>\n\n", thinks=False, normal=_normal_llama4),
+    "llama4_json": WireFormat(_llama4_json, "<|header_start|>assistant<|header_end|>\n\n", thinks=False),
     "magiseek": WireFormat(
         _tagged("</s>", call="<tool_call>{}</tool_call>", between="", thought=("<thinking>", "</thinking>")),
         "[/INST]",
@@ -358,6 +366,7 @@ WIRE_FORMATS = {
     "qwen3": WireFormat(_qwen3, CHATML),
     "qwen3_5": WireFormat(_qwen_xml("\n</think>\n\n", "\n\n"), CHATML),
     "qwen3_coder": WireFormat(_qwen_xml("\n</think>\n\n", "\n\n"), CHATML),
+    "rnj_1": WireFormat(_tagged("<|eot_id|>"), "<|start_header_id|>assistant<|end_header_id|>\n", thinks=False),
     "strawberry_lemonade": WireFormat(
         _listed("<|eot_id|>", "[", "]"), "<|start_header_id|>assistant<|end_header_id|>\n\n", thinks=False
     ),
@@ -376,6 +385,9 @@ WIRE_FORMATS = {
     "vaetki": WireFormat(
         _tagged("<|END|>", before_call="\n", thought=("\n<think>\n", "\n</think>\n\n")),
         "<|role_start|>assistant<|role_end|>\n",
+    ),
+    "zyphra": WireFormat(
+        lambda turn: _qwen_xml("\n</think>\n\n", "\n\n")(turn).replace("tool_call>", "zyphra_tool_call>"), CHATML
     ),
 }
 """The writer for each registered schema; a test keeps this complete."""
