@@ -117,7 +117,7 @@ class Assessor:
         from rgw.derender.vetting import vet_foreign
         from rgw.proof.proving import prove
 
-        if schema not in self._registry.schemas:
+        if schema not in self._registry.schema_names:
             return None
         try:
             vet_foreign(self._registry, schema)

@@ -6,7 +6,7 @@ How two directories are laid over one another is `loader`'s.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -84,7 +84,34 @@ class RegistryLayer:
             _compile_all(call_marker_patterns(document))
 
 
-def read_layer(layer: Layer, root: Path, *, label: str, schemas_below: Collection[str] = ()) -> RegistryLayer:
+class SchemasOnDemand(Mapping[str, Schema]):
+    """The schemas of a registry directory, each read from its file when it is first asked for."""
+
+    def __init__(self, root: Path, label: str, names: Iterable[str]) -> None:
+        self._root = root
+        self._label = label
+        self._schemas: dict[str, Schema | None] = dict.fromkeys(names)
+
+    def __getitem__(self, name: str) -> Schema:
+        schema = self._schemas[name]
+        if schema is None:
+            schema = read_schema(_read_schema_file(self._root, self._label, name), name)
+            self._schemas[name] = schema
+        return schema
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._schemas
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._schemas)
+
+    def __len__(self) -> int:
+        return len(self._schemas)
+
+
+def read_layer(
+    layer: Layer, root: Path, *, label: str, schemas_below: Collection[str] = (), on_demand: bool = False
+) -> RegistryLayer:
     """Read a registry directory, all but its fingerprints.
 
     Args:
@@ -92,11 +119,14 @@ def read_layer(layer: Layer, root: Path, *, label: str, schemas_below: Collectio
         root: The directory.
         label: What messages call the directory.
         schemas_below: The names of the schemas in the layers below, which templates may have too.
+        on_demand: Read each schema's file when the schema is first asked for, instead of now.
 
     Raises:
         RegistryError: The directory cannot be read, has a file that would be ignored, or something is not valid.
     """
-    schemas = {name: read_schema(_read_schema_file(root, label, name), name) for name in _schema_names(root, label)}
+    schemas: Mapping[str, Schema] = SchemasOnDemand(root, label, _schema_names(root, label))
+    if not on_demand:
+        schemas = dict(schemas)
     templates = _read(root, label, TEMPLATES)
     call_markers = _read(root, label, CALL_MARKERS)
     return RegistryLayer(

@@ -35,8 +35,13 @@ class Registry:
     @cached_property
     def schemas(self) -> Mapping[str, Schema]:
         """The schemas by name, sorted."""
-        schemas = {name: schema for layer in self.layers for name, schema in layer.schemas.items()}
-        return dict(sorted(schemas.items()))
+        names = sorted({name for layer in self.layers for name in layer.schemas})
+        return {name: self._layer_with(name).schemas[name] for name in names}
+
+    @cached_property
+    def schema_names(self) -> frozenset[str]:
+        """The names of the schemas, none of which is read for it."""
+        return frozenset(name for layer in self.layers for name in layer.schemas)
 
     @cached_property
     def templates(self) -> Mapping[str, RegisteredTemplate]:
@@ -64,12 +69,12 @@ class Registry:
             UsageError: There is none.
             RegistryError: One of its patterns is not a regular expression.
         """
-        if name not in self.schemas:
-            raise UsageError(f"there is no schema {name!r}", _suggestion(name, list(self.schemas)))
+        if name not in self.schema_names:
+            raise UsageError(f"there is no schema {name!r}", _suggestion(name, sorted(self.schema_names)))
         if name not in self._checked:
             self._layer_with(name).check_patterns(name)
             self._checked.add(name)
-        return self.schemas[name]
+        return self._layer_with(name).schemas[name]
 
     def layer_of(self, name: str) -> Layer:
         """Where the schema of this name comes from."""
@@ -103,18 +108,19 @@ class Registry:
 def load_registry(overlay: Path | None = None, *, packaged: Path | None = None) -> Registry:
     """Load what is registered, and validate it.
 
-    Two things take long, and are left out where the packaged registry is concerned: the regular expressions of a schema
-    are compiled when `Registry.schema` is asked for it, the fingerprints are read when they are. `validate_registry`
-    does both for the whole registry, and the packaged one passes it before each release.
+    Three things take long, and are left out where the installed registry is concerned, which passes `validate_registry`
+    before each release: a schema is read when `Registry.schema` is asked for it, its regular expressions are compiled
+    then, and the fingerprints are read when they are asked for.
 
     Args:
         overlay: A project's own registry directory; its schemas and templates win over packaged ones.
-        packaged: The directory that stands for the packaged registry; the installed one when absent.
+        packaged: The directory that stands for the packaged registry, whose schemas are all read; the installed one
+            when absent.
 
     Raises:
         RegistryError: Something is not valid; the message names the file and the line.
     """
-    lowest = _read_packaged(packaged or packaged_registry_path())
+    lowest = _read_packaged(packaged) if packaged is not None else _installed()
     if overlay is None:
         return Registry((lowest,))
     recover(overlay)
@@ -131,6 +137,8 @@ def validate_registry(registry: Registry) -> None:
     """
     for layer in registry.layers:
         layer.validate()
+        if layer.layer is Layer.PACKAGED:
+            _require_use(layer)
 
 
 def packaged_registry_path() -> Path:
@@ -146,9 +154,20 @@ def packaged_registry_path() -> Path:
     raise RegistryError("the registry that comes with rgw is missing", "reinstall rgw")
 
 
+def _installed() -> RegistryLayer:
+    root = packaged_registry_path()
+    recover(root)
+    return read_layer(Layer.PACKAGED, root, label=PACKAGED_LABEL, on_demand=True)
+
+
 def _read_packaged(root: Path) -> RegistryLayer:
     recover(root)
     layer = read_layer(Layer.PACKAGED, root, label=PACKAGED_LABEL)
+    _require_use(layer)
+    return layer
+
+
+def _require_use(layer: RegistryLayer) -> None:
     used = {template.schema for template in layer.templates.values()}
     for name, schema in layer.schemas.items():
         if name not in used and schema.usable_by_name is None:
@@ -156,7 +175,6 @@ def _read_packaged(root: Path) -> RegistryLayer:
                 f"{PACKAGED_LABEL}/{SCHEMAS}/{name}.yaml:1: no template in {TEMPLATES} has this schema",
                 "register one, or say in 'usable_by_name' why there is none",
             )
-    return layer
 
 
 def _suggestion(name: str, known: list[str]) -> str:
