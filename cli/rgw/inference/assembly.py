@@ -59,11 +59,12 @@ class _Assembly:
                 end=self._end_markers(),
                 resumable=self._resumable(),
                 reserved=tuple(self._reserved()) if self._choices.reserve else (),
-                reserved_in_reasoning=tuple(self._call_markers()) if self._choices.reserve_in_reasoning else (),
+                reserved_in_reasoning=tuple(self._not_in_thoughts()) if self._choices.reserve_in_reasoning else (),
                 prefill=self._turn.prefill,
             ),
             layout=self._layout(),
             untyped_values=self._untyped(),
+            python_constants=self._calls is not None and self._calls.python_constants,
         )
 
     def _untyped(self) -> UntypedValues:
@@ -78,7 +79,8 @@ class _Assembly:
         return {"start_anchor_pattern": alternatives(map(escaped, anchors)) or r"\A"}
 
     def _layout(self) -> LayoutRules:
-        return LayoutRules(turn_start=layout_pattern(self._turn.before_turn))
+        header = f"(?:{escaped(self._turn.anchors[0])})?" if self._turn.header_again else ""
+        return LayoutRules(turn_start=header + layout_pattern(self._turn.before_turn))
 
     def _header_again(self) -> str:
         if not self._turn.repeats_header:
@@ -179,6 +181,12 @@ class _Assembly:
         delimiters = (turn.section_open, turn.call_open, turn.call_close, turn.section_close)
         found = [marker for delimiter in delimiters for marker in markers(delimiter.core)]
         return dict.fromkeys(literal for literal in found if _is_distinct(literal))
+
+    def _not_in_thoughts(self) -> Iterable[str]:
+        headers = [marker for anchor in self._turn.anchors for marker in markers(anchor)[:1]]
+        text = self._turn.text_open
+        openers = markers(text.core) if text is not None else []
+        return dict.fromkeys([*self._call_markers(), *filter(_is_distinct, [*headers, *openers])])
 
     def _reserved(self) -> Iterable[str]:
         """The delimiters that text does not hold by chance."""

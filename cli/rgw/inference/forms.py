@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 from rgw.inference.literals import ends, layout_pattern, literal_pattern, markers, merged, split_between
-from rgw.inference.sightings import Mark, Sighting, SlotKind
+from rgw.inference.sightings import QUOTED, Mark, Sighting, SlotKind
 from rgw.proof.model import Call
 from rgw.registry.model import UntypedValues
 
@@ -40,6 +40,7 @@ class CallForm(ABC):
 
     title: str
     untyped_values = UntypedValues.JSON
+    python_constants = False
 
     @classmethod
     @abstractmethod
@@ -94,8 +95,18 @@ def calling(sightings: Iterable[Sighting]) -> list[Sighting]:
 
 
 def quoting(sightings: Iterable[Sighting]) -> list[Sighting]:
-    """The sightings of turns with values that a notation may have to quote."""
-    return [each for each in sightings if not each.plain and is_called(each)]
+    """The sightings of turns with texts that a notation may have to quote."""
+    return [each for each in sightings if not each.plain and is_called(each) and _holds(each, str)]
+
+
+def prints_constants_as_python(sightings: Iterable[Sighting]) -> bool:
+    """Whether a template writes `None` for what JSON calls `null`."""
+    constant = [each for each in sightings if not each.plain and is_called(each) and _holds(each, bool)]
+    return any("None" in each.output and "null" not in each.output for each in constant)
+
+
+def _holds(sighting: Sighting, kind: type) -> bool:
+    return any(isinstance(value, kind) for call in sighting.turn.calls for value in call.arguments.values())
 
 
 def is_called(sighting: Sighting) -> bool:
@@ -626,6 +637,14 @@ def _argument_gaps(sighting: Sighting, number: int, call: Call) -> list[Argument
     return gaps
 
 
+class _Quotes(NamedTuple):
+    """What some values stand between, and the characters that ask for it."""
+
+    open: str
+    close: str
+    characters: str
+
+
 class _Tag(NamedTuple):
     """One argument's literals: `open KEY middle VALUE close`, the key perhaps repeated in `close`."""
 
@@ -634,18 +653,19 @@ class _Tag(NamedTuple):
     close: tuple[str, ...]
     name_close: str
     says_string: tuple[str, str] | None
-    quotes: tuple[str, str] | None = None
+    quotes: _Quotes | None = None
 
 
 class TaggedArguments(CallForm):
     """`<parameter=key>value</parameter>` and the like: each argument between literals."""
 
     title = "a name, then each argument between tags"
-    untyped_values = UntypedValues.TEXT
 
-    def __init__(self, tag: _Tag, inside_open: str) -> None:
+    def __init__(self, tag: _Tag, inside_open: str, *, python_constants: bool) -> None:
         self._tag = tag
         self._open = inside_open
+        self.python_constants = python_constants
+        self.untyped_values = UntypedValues.TEXT
 
     @classmethod
     def fit(cls, sightings: Sequence[Sighting]) -> Self | None:
@@ -662,7 +682,8 @@ class TaggedArguments(CallForm):
                 end = names[-1].end + len(tag.name_close) if close else names[-1].end
                 heads.append(_pieces(sighting, names[0].start, end, names))
         inside = head_pattern(heads)
-        form = cls(tag, inside) if inside is not None else None
+        constants = prints_constants_as_python(sightings)
+        form = cls(tag, inside, python_constants=constants) if inside is not None else None
         return form if form is not None and cls._fits(form, sightings) else None
 
     def units(self, sighting: Sighting) -> list[Unit]:
@@ -700,10 +721,8 @@ class TaggedArguments(CallForm):
         first, *rest = tag.close
         closer = layout_pattern(ends(first).before) + literal_pattern(ends(first).core)
         closer += "".join(f"(?P=key){literal_pattern(part.rstrip())}" for part in rest)
-        value = f"(?P<value>{_value_pattern(opener, key + literal_pattern((middle.before + middle.core)[:1]))})"
-        if tag.quotes is not None:
-            opening, closing = map(literal_pattern, tag.quotes)
-            value = f"(?P<quoted>{opening})?{value}(?(quoted){closing})"
+        value = _value_pattern(opener, key + literal_pattern((middle.before + middle.core)[:1]))
+        value = f"(?P<value>{value})" if tag.quotes is None else _quoted_pattern(tag.quotes, value)
         return f"{opener}(?P<key>{key}){between}{value}{closer}(?=\\s{{0,8}}(?:{opener}|{close}|\\Z))"
 
     def _middle_pattern(self, literal: str) -> str:
@@ -713,8 +732,9 @@ class TaggedArguments(CallForm):
         return f"{literal_pattern(before)}(?P<string>true|false){literal_pattern(behind)}"
 
 
-def _quotes(tag: _Tag, sightings: Sequence[Sighting]) -> tuple[str, str] | None:
+def _quotes(tag: _Tag, sightings: Sequence[Sighting]) -> _Quotes | None:
     """What some values stand between that others do not need."""
+    found: dict[tuple[str, str], str] = {}
     for sighting in quoting(sightings):
         marks = marks_of(sighting, 0)
         values = [mark for mark in marks if mark.slot.kind is SlotKind.VALUE]
@@ -722,10 +742,26 @@ def _quotes(tag: _Tag, sightings: Sequence[Sighting]) -> tuple[str, str] | None:
             keys = [mark.end for mark in marks if mark.slot.kind is SlotKind.KEY and mark.end < first.start]
             before = sighting.output[max(keys, default=0) : first.start]
             opening = before.removeprefix(tag.middle)
-            closing, found, _ = sighting.output[last.end :].partition(tag.close[0])
-            if found and opening != before and opening.strip() and closing.strip():
-                return opening, closing
-    return None
+            closing, ended, _ = sighting.output[last.end :].partition(tag.close[0])
+            if ended and opening != before and opening.strip() and closing.strip():
+                character = list(QUOTED)[first.slot.argument]
+                found[opening, closing] = found.get((opening, closing), "") + character
+    if len(found) != 1:
+        return None
+    (opening, closing), characters = found.popitem()
+    return _Quotes(opening, closing, characters)
+
+
+def _quoted_pattern(quotes: _Quotes, value: str) -> str:
+    """A value between quotes, or one without a character that asks for them; JSON may hold any."""
+    opening, closing = literal_pattern(quotes.open), literal_pattern(quotes.close)
+    never = "".join(map(_in_class, quotes.characters))
+    plain = rf"[^{never}]*|[\[{{]{value}[\]}}]"
+    return rf"(?P<quoted>{opening})?(?P<value>(?(quoted){value}|(?:{plain})))(?(quoted){closing})"
+
+
+def _in_class(character: str) -> str:
+    return "\\n" if character == "\n" else re.escape(character)
 
 
 def _value_pattern(opener: str, key: str) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 
+from rgw.derender.growth import Growth
+from rgw.derender.vetting import known_growth
 from rgw.errors import EngineError, RegistryError
 from rgw.inference.assembly import Choices, assemble
 from rgw.inference.forms import CallForm, FlattenedJson, JsonCalls, calling, find_form
@@ -14,14 +16,15 @@ from rgw.inference.model import Inference
 from rgw.inference.sightings import Sighting, SlotKind, sightings
 from rgw.inference.thoughts import thought_closers
 from rgw.inference.turns import TurnForm, TurnReader
-from rgw.proof.certificate import Check, Proof
+from rgw.proof.certificate import Check, Finding, FindingKind, Proof
 from rgw.proof.proving import prove
 from rgw.proof.roundtrip import Outcome
 from rgw.proof.shapes import ShapeError, discover
-from rgw.registry.model import Schema
+from rgw.proof.strict import StrictRenderer
+from rgw.registry.model import Schema, UntypedValues
 from rgw.templates.rendering import RenderLimits, RenderPool
 
-LIMITS = RenderLimits(seconds=2.0, call_seconds=20.0)
+LIMITS = RenderLimits(seconds=2.0, output=256 * 1024, call_seconds=20.0)
 """What rendering may take while a template is inferred."""
 
 _TRIAL_CONVERSATIONS = 40
@@ -52,15 +55,16 @@ def infer(
     """
     with nullcontext(pool) if pool is not None else RenderPool(limits=LIMITS) as renderer:
         renderer.start()
+        strict = StrictRenderer(renderer)
         try:
-            shape = discover(renderer, template)
+            shape = discover(strict, template)
+            seen = sightings(strict, template, shape, seed=seed)
+            headed = behind_header(seen)
+            closers = thought_closers(strict, template, shape) if not _thinks(headed.sightings) else ()
         except ShapeError as error:
-            return Inference(None, failure=f"the template renders no conversation: {error}")
-        seen = sightings(renderer, template, shape, seed=seed)
+            return Inference(None, failure=f"the template does not render: {error}")
         if not seen:
             return Inference(None, failure="no finished turn continues the template's own generation prompt")
-        headed = behind_header(seen)
-        closers = thought_closers(renderer, template, shape) if not _thinks(headed.sightings) else ()
         return _Search(renderer, template, headed, closers, name, conversations, seed).result()
 
 
@@ -109,6 +113,8 @@ class _Search:
         turn, calls = self._literals(calls)
         yield assemble(self._name, turn, calls, Choices())
         yield assemble(self._name, turn, calls, Choices(reserve_in_reasoning=True))
+        if calls is not None and calls.python_constants:
+            yield assemble(self._name, turn, calls, Choices(untyped=UntypedValues.PYTHON))
         yield assemble(self._name, turn, calls, Choices(reserve=False))
 
     def _literals(self, calls: CallForm | None) -> tuple[TurnForm, CallForm | None]:
@@ -127,12 +133,21 @@ class _Search:
             trial = self._prove(candidate, _TRIAL_CONVERSATIONS, _TRIAL_SEED)
             if trial.proved:
                 trial = self._prove(candidate, self._conversations, _PROOF_SEED)
+            if trial.proved:
+                trial = _with_growth(trial, known_growth(candidate))
         except (RegistryError, EngineError) as error:
             return replace(inference, failure=f"the candidate does not load: {error}")
         return replace(inference, proof=trial, failure="" if trial.proved else _reason(trial))
 
     def _prove(self, candidate: Schema, count: int, seed: int) -> Proof:
-        return prove(self._template, candidate, count=count, seed=self._seed + seed, pool=self._pool)
+        return prove(self._template, candidate, count=count, seed=self._seed + seed, pool=self._pool, shrink=False)
+
+
+def _with_growth(proof: Proof, growth: Growth) -> Proof:
+    if growth.linear:
+        return replace(proof, growth=growth)
+    reason = f"reading {growth.shape} takes {growth.seconds:.1f} s for {growth.size} characters: {growth.pattern}"
+    return replace(proof, growth=growth, findings=(*proof.findings, Finding(FindingKind.SUPERLINEAR, reason)))
 
 
 def _badness(inference: Inference) -> int:

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 from rgw.inference.literals import boundary, common_prefix, words
 from rgw.proof.model import Call, Conversation, Role, Turn
 from rgw.proof.shapes import PROBE_DATE, Shape
-from rgw.templates.rendering import Rendered, RenderPool, RenderRequest
+from rgw.templates.rendering import Rendered, Renderer, RenderRequest
 
+_WORD = re.compile(r"[a-z]{10}|[0-9]{9}")
 _LETTERS = "bcdfghjklmnpqrstvwxz"
 _STATES_TRIED = 4
 
@@ -138,7 +139,7 @@ _TYPED: tuple[tuple[str, tuple[tuple[type, ...], ...]], ...] = (
 )
 
 
-def sightings(pool: RenderPool, template: str, shape: Shape, *, seed: int) -> list[Sighting]:
+def sightings(pool: Renderer, template: str, shape: Shape, *, seed: int) -> list[Sighting]:
     """Probe a template in each of its states.
 
     Returns:
@@ -151,8 +152,12 @@ def sightings(pool: RenderPool, template: str, shape: Shape, *, seed: int) -> li
     return seen
 
 
-QUOTED = ("\n", " <&> ", " ' ", ' \\ " ')
+QUOTED = "\n<&>'\"\\"
 """What stands between the two words of the values that a notation may have to quote, in the order of the arguments."""
+
+
+CONSTANTS = (None, True)
+"""The values of the probe that shows how constants are written."""
 
 
 class _Probes:
@@ -175,6 +180,7 @@ class _Probes:
         for label, kinds in _TYPED:
             yield self._probe(label, _turn(make, kinds))
         yield replace(self._probe("a call with texts to quote", _quoting(make)), plain=False)
+        yield replace(self._probe("a call with constants", _constant(make)), plain=False)
         answer = _turn(make, (), says=True)
         yield self._probe("text, then a question", answer, behind=(_user(make),))
         if self._shape.tool_results:
@@ -220,8 +226,12 @@ def _turn(make: Words, kinds: Sequence[Sequence[type]], *, thinks: bool = False,
 
 
 def _quoting(make: Words) -> Turn:
-    values = [f"{make.word()}{between}{make.word()}" for between in QUOTED]
+    values = [f"{make.word()}{character}{make.word()}" for character in QUOTED]
     return Turn(Role.ASSISTANT, calls=(Call(make.word(), {make.word(): value for value in values}),))
+
+
+def _constant(make: Words) -> Turn:
+    return Turn(Role.ASSISTANT, calls=(Call(make.word(), {make.word(): value for value in CONSTANTS}),))
 
 
 def _user(make: Words) -> Turn:
@@ -251,7 +261,7 @@ class _Written(NamedTuple):
     full: str
 
 
-def _observed(pool: RenderPool, template: str, shape: Shape, probes: Sequence[_Probe]) -> list[Sighting]:
+def _observed(pool: Renderer, template: str, shape: Shape, probes: Sequence[_Probe]) -> list[Sighting]:
     probes = [probe for probe in probes if shape.parallel_calls or len(probe.turn.calls) < 2]
     requests = [
         request
@@ -334,7 +344,7 @@ def _slots(probe: _Probe) -> Mapping[str, Slot]:
             slots[identity] = Slot(SlotKind.ID, number)
         for position, (key, value) in enumerate(call.arguments.items()):
             slots[key] = Slot(SlotKind.KEY, number, position)
-            for word in re.findall(r"[a-z]+|[0-9]+", str(value)):
+            for word in _WORD.findall(str(value)):
                 slots[word] = Slot(SlotKind.VALUE, number, position)
     slots.pop("", None)
     return slots

@@ -11,13 +11,13 @@ import re
 from rgw.inference.sightings import Words
 from rgw.proof.model import Conversation, Role, Turn
 from rgw.proof.shapes import PROBE_DATE, Shape
-from rgw.templates.rendering import Rendered, RenderPool, RenderRequest
+from rgw.templates.rendering import Rendered, Renderer, RenderRequest
 
 _CONSTANT = re.compile(r"""'([^'\n]{2,40})'|"([^"\n]{2,40})\"""")
 _MOST_CONSTANTS = 64
 
 
-def thought_closers(pool: RenderPool, template: str, shape: Shape) -> tuple[str, ...]:
+def thought_closers(pool: Renderer, template: str, shape: Shape) -> tuple[str, ...]:
     """The string constants that close a thought to the template, in its order."""
     words = Words(0)
     thought, answer, question = words.word(), words.word(), words.word()

@@ -82,6 +82,7 @@ class TurnForm:
         prefill: What the generation prompt writes of the turn by default.
         separator: What stands between two calls and is part of neither.
         repeats_header: Each part but the first begins with the header again.
+        header_again: Some turns begin with the header although their prompt has written it.
         closes_unopened: A turn without reasoning begins with what closes it.
         hidden_thought: Reasoning was never seen between its delimiters.
         behind_empty_thought: The white space behind reasoning that is empty; `None`: as behind any other.
@@ -102,6 +103,7 @@ class TurnForm:
     prefill: str = ""
     separator: str = ""
     repeats_header: bool = False
+    header_again: bool = False
     closes_unopened: bool = False
     hidden_thought: bool = False
     behind_empty_thought: str | None = None
@@ -153,18 +155,27 @@ class TurnReader:
         closers: Sequence[str] = (),
     ) -> None:
         self._sightings = sightings
-        self._stretches = stretches(sightings, form)
         self._anchors = tuple(anchors)
+        self._written = stretches(sightings, form)
+        self._stretches = [self._without_header(stretch) for stretch in self._written]
         self._closers = tuple(closers)
 
     def form(self) -> TurnForm:
         """The literals of a turn."""
-        turn = TurnForm(anchors=self._anchors, prefill=self._sightings[0].prefill)
+        header_again = self._stretches != self._written
+        turn = TurnForm(self._anchors, prefill=self._sightings[0].prefill, header_again=header_again)
         turn = self._with_reasoning(turn)
         self._take_thoughts_out_of_text(turn)
         turn = self._with_text(turn)
         turn = self._with_calls(turn)
         return self._with_endings(turn)
+
+    def _without_header(self, stretch: Stretch) -> Stretch:
+        """The stretch at the start of a turn without a header that the prompt has written already."""
+        anchor = next((anchor for anchor in self._anchors if stretch.literal.startswith(anchor)), "")
+        if stretch.before is not Part.START or not anchor:
+            return stretch
+        return stretch._replace(literal=stretch.literal.removeprefix(anchor))
 
     # -- looking up -------------------------------------------------------------------------------------------------
 
