@@ -18,7 +18,7 @@ from rgw.templates import hub as hub_module
 from rgw.templates.concurrency import THREAD_NAME
 from rgw.templates.resolve import resolve_places
 
-CONVERSATIONS = 30
+CONVERSATIONS = 10
 
 
 @pytest.fixture

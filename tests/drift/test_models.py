@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -291,3 +292,21 @@ def test_the_next_edit_is_another_finding(hub: LoopbackHub, locked: Project) -> 
     first = only(locked.check()).fingerprint
     hub.commit("owner/model", {JINJA: COMPATIBLE + "{# again #}"})
     assert only(locked.check()).fingerprint != first
+
+
+def test_many_models_are_checked_in_time_and_always_the_same(hub: LoopbackHub, project: Project) -> None:
+    names = [f"owner/model-{number:03}" for number in range(300)]
+    for name in names:
+        hub.commit(name, {JINJA: TEMPLATE, "tokenizer_config.json": "{}"})
+    project.lock(*names)
+    for name in names:
+        hub.commit(name, {JINJA: TEMPLATE, "tokenizer_config.json": '{"moved": true}'})
+    for name in names[::50]:
+        hub.delete(name)
+    hub.latency = 0.05
+    start = time.monotonic()
+    report = project.check()
+    assert time.monotonic() - start < 15.0
+    assert report.counts["checked"] == 301
+    assert [finding.subject for finding in report.findings] == names[::50]
+    assert project.check() == report

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from rgw.drift.assessment import Assessor, OldTemplate
 from rgw.drift.lockfile import Lock, LockedModel, LockedTemplate, registered_schema, schema_digest, template_key
@@ -27,6 +27,8 @@ def check_models(
         lockfile: The path of the lockfile, for places.
     """
     now = resolve_places((model.ref, model.revision) for model in lock.models)
+    changed = [model for model in lock.models if _has_changed(model, now[model.ref, model.revision])]
+    old_texts = _old_texts(changed)
     for model in lock.models:
         place = Place(lockfile, model.line)
         resolved = now[model.ref, model.revision]
@@ -34,8 +36,21 @@ def check_models(
             gone = obstacle_finding(resolved, model.ref, place, Severity.BREAKING)
             yield obstacle_subject(resolved, model.ref, place), [gone]
         else:
-            comparison = _Comparison(model, resolved, lock, registry, assessor, place)
+            comparison = _Comparison(model, resolved, lock, registry, assessor, place, old_texts)
             yield Subject(model.ref, place), list(comparison.findings())
+
+
+def _has_changed(model: LockedModel, resolved: ResolvedTemplates | UnresolvedTemplates) -> bool:
+    if isinstance(resolved, UnresolvedTemplates):
+        return False
+    return {template.sha256 for template in model.templates} != {template.sha256 for template in resolved.templates}
+
+
+def _old_texts(models: Iterable[LockedModel]) -> dict[str, str]:
+    """The texts of templates as they were locked, by hash, as far as the hub or the cache still has the commits."""
+    places = [(model.ref, model.commit) for model in models if model.commit and not is_local(model.ref)]
+    read = [found for found in resolve_places(places).values() if isinstance(found, ResolvedTemplates)]
+    return {template.sha256: template.text for found in read for template in found.templates}
 
 
 class _Comparison:
@@ -49,6 +64,7 @@ class _Comparison:
         registry: Registry,
         assessor: Assessor,
         place: Place,
+        old_texts: Mapping[str, str],
     ) -> None:
         self._model = model
         self._resolved = resolved
@@ -56,7 +72,7 @@ class _Comparison:
         self._registry = registry
         self._assessor = assessor
         self._place = place
-        self._old_texts: dict[str, str] | None = None
+        self._old_texts = old_texts
 
     def findings(self) -> Iterator[Finding]:
         if renamed := renamed_finding(self._resolved, self._model.ref, self._place):
@@ -105,7 +121,7 @@ class _Comparison:
         return self._finding(FindingKind.TEMPLATE_REMOVED, severity, what, (before.name, before.sha256))
 
     def _assessed(self, kind: FindingKind, what: str, before: LockedTemplate, after: ChatTemplate) -> Finding:
-        old = OldTemplate(before.sha256, self._old_text(before.sha256))
+        old = OldTemplate(before.sha256, self._old_texts.get(before.sha256))
         assessment = self._assessor.assess(old, after.sha256, after.text, before.schema)
         registered = registered_schema(self._registry, after.sha256)
         known = f"registered for {registered}" if registered else "not registered"
@@ -175,18 +191,3 @@ class _Comparison:
 
     def _locked_effective(self) -> LockedTemplate | None:
         return next((template for template in self._model.templates if template.effective), None)
-
-    def _old_text(self, sha256: str) -> str | None:
-        """The text of a template as it was locked, from the hub or the cache; only its hash says that it is the one."""
-        if self._old_texts is None:
-            self._old_texts = self._read_old_texts()
-        return self._old_texts.get(sha256)
-
-    def _read_old_texts(self) -> dict[str, str]:
-        commit = self._model.commit
-        if commit is None or is_local(self._model.ref):
-            return {}
-        resolved = resolve_places([(self._model.ref, commit)])[self._model.ref, commit]
-        if isinstance(resolved, UnresolvedTemplates):
-            return {}
-        return {template.sha256: template.text for template in resolved.templates}
