@@ -152,7 +152,7 @@ def _not_proved(attempt: Attempt) -> str:
     if (found := proof.counterexample) is not None:
         lines.append(f"  {found.check.value}: {found.trip.outcome.value}: {'; '.join(found.trip.notes)}")
         lines.append(f"  the turn: {found.trip.turn.output[:_LONGEST_OUTPUT]!r}")
-        lines.append(f"  `rgw prove {attempt.ref}` shows what came back of it")
+        lines.append(f"  `rgw prove {attempt.ref} --schema {attempt.schema}` shows what came back of it")
     return "\n".join(lines)
 
 
