@@ -15,6 +15,9 @@ CAPTURED = CallShape({"type": "function", "function": {"name": "{name}", "argume
 DESCENDING = CallShape(
     {"type": "function", "function": {"name": "{content.tool}", "arguments": "{content.input}"}}, False
 )
+NESTED = CallShape(
+    {"type": "function", "function": {"name": "{function.name}", "arguments": "{function.arguments}"}}, True
+)
 EACH = CallShape({"type": "function", "function": {"name": "{name}", "arguments": "{arguments}"}}, True)
 BARE = CallShape(None, False)
 
@@ -41,6 +44,11 @@ def test_each_element_of_a_list_is_a_call() -> None:
     calls = [{"name": "f", "arguments": {"a": 1}}, {"name": "g", "arguments": {}}]
     assert EACH.calls(calls, {}, 0) == [("f", {"a": 1}), ("g", {})]
     assert EACH.calls([], {}, 0) == []
+
+
+def test_a_placeholder_descends_into_the_elements_of_a_list() -> None:
+    calls = [{"type": "function", "function": {"name": "f", "arguments": {"a": {"b": 1}}}}]
+    assert NESTED.calls(calls, {}, 0) == [("f", {"a": {"b": 1}})]
 
 
 def test_without_a_transform_the_content_is_the_call() -> None:
@@ -74,6 +82,8 @@ def test_what_is_no_object_is_no_call(shape: CallShape, content: Any) -> None:
         (WHOLE, {"name": "f", "args": {"a": 1}}),
         (DESCENDING, {"tool": "f", "input": {}, "note": "lost"}),
         (EACH, [{"name": "f", "arguments": {}, "then": "g"}]),
+        (NESTED, [{"type": "function", "function": {"name": "f", "argumentz": {"a": 1}}}]),
+        (NESTED, [{"type": "function", "function": "f"}]),
         (EACH, ["f"]),
         (EACH, {"name": "f"}),
     ],

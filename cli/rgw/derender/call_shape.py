@@ -7,7 +7,7 @@ everything else stands for itself. A key of the content that the transform would
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rgw.derender.reading import ContentError
@@ -29,9 +29,9 @@ class CallShape:
     def __init__(self, transform: Any, each: bool) -> None:
         self._transform = transform if transform is not None else "{content}"
         self._each = each
-        paths = [path.split(".") for path in _placeholders(self._transform)]
-        self._content_keys = frozenset(path[1] for path in paths if path[0] == "content" and len(path) > 1)
-        self._item_keys = frozenset(path[0] for path in paths)
+        paths = [tuple(path.split(".")) for path in _placeholders(self._transform)]
+        self._content_paths = [path[1:] for path in paths if path[0] == "content" and len(path) > 1]
+        self._item_paths = paths
 
     def calls(self, content: Any, captures: Mapping[str, str], position: int) -> list[tuple[Any, Any]]:
         """The `(name, arguments)` pairs of one region; absent parts are `None`.
@@ -45,7 +45,7 @@ class CallShape:
             ContentError: The content does not have the shape of a call.
         """
         if not self._each:
-            self._refuse_unknown_keys(content, self._content_keys, position)
+            self._refuse_unknown_keys(content, self._content_paths, position)
             return [_function(self._fill({**captures, "content": content}), position)]
         if not isinstance(content, list):
             raise ContentError(IssueCode.INVALID_CALL, "the calls are not a list", position)
@@ -53,20 +53,22 @@ class CallShape:
         for item in content:
             if not isinstance(item, dict):
                 raise ContentError(IssueCode.INVALID_CALL, "a call is not an object", position)
-            self._refuse_unknown_keys(item, self._item_keys, position)
+            self._refuse_unknown_keys(item, self._item_paths, position)
             calls.append(_function(self._fill({**captures, **item}), position))
         return calls
 
     def _fill(self, scope: Mapping[str, Any]) -> Any:
         return _apply(self._transform, scope)
 
-    @staticmethod
-    def _refuse_unknown_keys(content: Any, known: frozenset[str], position: int) -> None:
+    def _refuse_unknown_keys(self, content: Any, known: Sequence[tuple[str, ...]], position: int) -> None:
+        """Refuse keys that no path takes, at every level that a path leads through."""
         if not known:
             return
         if not isinstance(content, dict):
             raise ContentError(IssueCode.INVALID_CALL, "the call is not an object", position)
-        _check_keys(content, known, position)
+        _check_keys(content, frozenset(path[0] for path in known), position)
+        for key, below in content.items():
+            self._refuse_unknown_keys(below, [path[1:] for path in known if path[0] == key and path[1:]], position)
 
 
 def _placeholders(transform: Any) -> Iterator[str]:
