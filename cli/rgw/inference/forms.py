@@ -91,7 +91,8 @@ def find_form(sightings: Sequence[Sighting]) -> CallForm | None:
 
 def calling(sightings: Iterable[Sighting]) -> list[Sighting]:
     """The sightings of turns that stand last, whose calls are all written and whose values are plain."""
-    return [each for each in sightings if each.follower is None and each.plain and is_called(each)]
+    last = (each for each in sightings if each.follower is None and not each.after_tool)
+    return [each for each in last if each.plain and is_called(each)]
 
 
 def quoting(sightings: Iterable[Sighting]) -> list[Sighting]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from rgw.inference.literals import boundary, common_prefix, words
+from rgw.inference.literals import boundary, common_prefix, common_suffix, words
 from rgw.inference.sightings import Sighting, SlotKind
 
 
@@ -23,6 +23,7 @@ class Headed(NamedTuple):
 def behind_header(sightings: Sequence[Sighting]) -> Headed:
     """Cut all sightings at the same place of the header: behind the marker that names the assistant."""
     followers = [sighting.follower for sighting in sightings if sighting.follower]
+    sightings = [sighting for sighting in sightings if words(sighting.header)]
     asked = [_own_part(sighting.header, followers) for sighting in sightings if not sighting.after_tool]
     usual = min((anchor for anchor in asked if anchor.strip()), key=len, default="")
     if not usual:
@@ -33,9 +34,7 @@ def behind_header(sightings: Sequence[Sighting]) -> Headed:
     if opener:
         usual = usual.removesuffix(opener)
         cut = [sighting.cut_behind(usual) for sighting in sightings]
-    others = [sighting.header for sighting in cut if not sighting.header.endswith(usual)]
-    anchors = [usual, *(marker for marker in map(_last_marker, others) if words(marker))]
-    return Headed(cut, tuple(dict.fromkeys(anchors)))
+    return Headed(cut, (usual, *_anchors_behind_results(usual, cut)))
 
 
 def _own_part(header: str, followers: Iterable[str]) -> str:
@@ -75,7 +74,15 @@ def _end_like(header: str, closer: str) -> str:
     return next((header[at:] for at in reversed(places) if shared & words(header[at:])), "")
 
 
-def _last_marker(header: str) -> str:
-    end = len(header.rstrip())
-    start = max((at for at in range(end) if boundary(header, at) == 3), default=0)
-    return header[start:].lstrip()
+def _anchors_behind_results(usual: str, sightings: Sequence[Sighting]) -> list[str]:
+    """What turns begin behind when they answer a tool, where that is something else; ids in it differ."""
+    prefills = {sighting.prefill for sighting in sightings if not sighting.after_tool}
+    headers = [
+        sighting.header
+        for sighting in sightings
+        if sighting.after_tool and sighting.prefill in prefills and not sighting.header.endswith(usual)
+    ]
+    shared = common_suffix(headers)
+    start = min((at for at in range(len(shared)) if boundary(shared, at) == 3), default=0)
+    anchor = shared[start:].lstrip()
+    return [anchor] if words(anchor) else []

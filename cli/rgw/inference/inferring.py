@@ -10,10 +10,10 @@ from rgw.derender.growth import Growth
 from rgw.derender.vetting import known_growth
 from rgw.errors import EngineError, RegistryError
 from rgw.inference.assembly import Choices, assemble
-from rgw.inference.forms import CallForm, FlattenedJson, JsonCalls, calling, find_form
+from rgw.inference.forms import CallForm, FlattenedJson, JsonCalls, calling, find_form, is_called
 from rgw.inference.headers import Headed, behind_header
 from rgw.inference.model import Inference
-from rgw.inference.sightings import Sighting, SlotKind, sightings
+from rgw.inference.sightings import Sighting, SlotKind, observe
 from rgw.inference.thoughts import thought_closers
 from rgw.inference.turns import TurnForm, TurnReader
 from rgw.proof.certificate import Check, Finding, FindingKind, Proof
@@ -58,13 +58,15 @@ def infer(
         strict = StrictRenderer(renderer)
         try:
             shape = discover(strict, template)
-            seen = sightings(strict, template, shape, seed=seed)
-            headed = behind_header(seen)
+            seen = observe(strict, template, shape, seed=seed)
+            headed = behind_header(seen.sightings)
             closers = thought_closers(strict, template, shape) if not _thinks(headed.sightings) else ()
         except ShapeError as error:
             return Inference(None, failure=f"the template does not render: {error}")
-        if not seen:
+        if not headed.sightings:
             return Inference(None, failure="no finished turn continues the template's own generation prompt")
+        if seen.writes_calls and not any(map(is_called, headed.sightings)):
+            return Inference(None, failure="no turn with calls continues the template's own generation prompt")
         return _Search(renderer, template, headed, closers, name, conversations, seed).result()
 
 
@@ -137,7 +139,10 @@ class _Search:
                 trial = _with_growth(trial, known_growth(candidate))
         except (RegistryError, EngineError) as error:
             return replace(inference, failure=f"the candidate does not load: {error}")
-        return replace(inference, proof=trial, failure="" if trial.proved else _reason(trial))
+        failure = "" if trial.proved else _reason(trial)
+        if trial.proved and calls is not None and not trial.carries_calls:
+            failure = "no call came back in the proof"
+        return replace(inference, proof=trial, failure=failure)
 
     def _prove(self, candidate: Schema, count: int, seed: int) -> Proof:
         return prove(self._template, candidate, count=count, seed=self._seed + seed, pool=self._pool, shrink=False)

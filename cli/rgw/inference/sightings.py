@@ -125,6 +125,11 @@ class _Probe:
         """The text right before the turn."""
         return self.conversation.turns[self.position - 1].text
 
+    @property
+    def is_after_result(self) -> bool:
+        """Whether the turn answers the result of a tool."""
+        return self.conversation.turns[self.position - 1].role is Role.TOOL
+
 
 _CALLS: tuple[tuple[str, tuple[tuple[type, ...], ...]], ...] = (
     ("no call", ()),
@@ -139,17 +144,31 @@ _TYPED: tuple[tuple[str, tuple[tuple[type, ...], ...]], ...] = (
 )
 
 
-def sightings(pool: Renderer, template: str, shape: Shape, *, seed: int) -> list[Sighting]:
-    """Probe a template in each of its states.
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What was seen of a template.
 
-    Returns:
-        What was seen, the default state first; turns that do not continue the generation prompt are left out.
+    Attributes:
+        sightings: The turns that continue the generation prompt, those of the default state first.
+        writes_calls: The template writes the names of calls, in turns that continue its prompt or not.
     """
+
+    sightings: list[Sighting]
+    writes_calls: bool
+
+
+def observe(pool: Renderer, template: str, shape: Shape, *, seed: int) -> Observation:
+    """Probe a template in each of its states."""
     seen: list[Sighting] = []
+    writes_calls = False
     for variables in shape.states[:_STATES_TRIED]:
-        probes = list(_Probes(Words(seed), shape, variables).all())
-        seen += _observed(pool, template, shape, probes)
-    return seen
+        written = _written(pool, template, shape, list(_Probes(Words(seed), shape, variables).all()))
+        writes_calls = writes_calls or any(map(_writes_calls, written))
+        for after_result in (False, True):
+            alike = [each for each in written if each.probe.is_after_result is after_result]
+            prefill = _prefill(alike)
+            seen += [sighting for each in alike if (sighting := _cut(shape, each, prefill)) is not None]
+    return Observation(seen, writes_calls)
 
 
 QUOTED = "\n<&>'\"\\"
@@ -261,7 +280,7 @@ class _Written(NamedTuple):
     full: str
 
 
-def _observed(pool: Renderer, template: str, shape: Shape, probes: Sequence[_Probe]) -> list[Sighting]:
+def _written(pool: Renderer, template: str, shape: Shape, probes: Sequence[_Probe]) -> list[_Written]:
     probes = [probe for probe in probes if shape.parallel_calls or len(probe.turn.calls) < 2]
     requests = [
         request
@@ -269,13 +288,16 @@ def _observed(pool: Renderer, template: str, shape: Shape, probes: Sequence[_Pro
         for request in (_request(shape, probe, prompt=True), _request(shape, probe, prompt=False))
     ]
     answers = iter(pool.render(template, requests))
-    written = [
+    return [
         _Written(probe, prompt.text, full.text)
         for probe, prompt, full in zip(probes, answers, answers, strict=True)
         if isinstance(prompt, Rendered) and isinstance(full, Rendered)
     ]
-    prefill = _prefill(written)
-    return [sighting for each in written if (sighting := _cut(shape, each, prefill)) is not None]
+
+
+def _writes_calls(written: _Written) -> bool:
+    behind_question = written.full[written.full.rfind(written.probe.asked) :]
+    return any(call.name in behind_question for call in written.probe.turn.calls)
 
 
 def _request(shape: Shape, probe: _Probe, *, prompt: bool) -> RenderRequest:
@@ -328,7 +350,7 @@ def _cut(shape: Shape, written: _Written, prefill: str) -> Sighting | None:
         header=head[head.rfind(probe.asked) + len(probe.asked) :],
         prefill=prefill,
         follower=follower,
-        after_tool=probe.conversation.turns[probe.position - 1].role is Role.TOOL,
+        after_tool=probe.is_after_result,
         plain=probe.plain,
     )
 

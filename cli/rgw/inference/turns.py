@@ -113,7 +113,7 @@ def stretches(sightings: Iterable[Sighting], form: CallForm | None) -> list[Stre
     """What stands between the parts of every sighting."""
     found = []
     for sighting in sightings:
-        if sighting.follower is not None or not sighting.plain:
+        if sighting.follower is not None or sighting.after_tool or not sighting.plain:
             continue
         try:
             parts = _parts(sighting, form)
@@ -156,13 +156,12 @@ class TurnReader:
     ) -> None:
         self._sightings = sightings
         self._anchors = tuple(anchors)
-        self._written = stretches(sightings, form)
-        self._stretches = [self._without_header(stretch) for stretch in self._written]
+        self._stretches = [self._without_header(each) for each in stretches(sightings, form)]
         self._closers = tuple(closers)
 
     def form(self) -> TurnForm:
         """The literals of a turn."""
-        header_again = self._stretches != self._written
+        header_again = any(each.output.startswith(self._anchors) for each in self._sightings)
         turn = TurnForm(self._anchors, prefill=self._sightings[0].prefill, header_again=header_again)
         turn = self._with_reasoning(turn)
         self._take_thoughts_out_of_text(turn)
@@ -211,7 +210,7 @@ class TurnReader:
     def _with_hidden_thought(self, turn: TurnForm) -> TurnForm:
         """Delimiters of reasoning that the template only ever writes around nothing, or leaves to the model."""
         starts = [each.literal for each in self._between([Part.START], [Part.TEXT])]
-        prefills = [sighting.prefill for sighting in self._sightings]
+        prefills = [sighting.prefill for sighting in self._sightings if not sighting.after_tool]
         found = _thought_delimiters([*starts, *prefills], prefills, self._closers)
         if found is None:
             return turn
