@@ -112,3 +112,12 @@ def test_what_cannot_be_meant_is_exit_code_2(arguments: list[object], words: str
     outcome = rgw("prove", *arguments)
     assert (outcome.code, outcome.out) == (2, "")
     assert words in outcome.err
+
+
+def test_the_words_of_a_template_reach_no_terminal_unescaped(rgw: Rgw, tmp_path: Path) -> None:
+    template = tmp_path / "rude.jinja"
+    template.write_text("{{ raise_exception('\\x1b[2J') }}", "utf-8")
+    outcome = rgw("prove", template, "--schema", "kiosk", *KIOSK, *FEW)
+    assert outcome.code == 1
+    assert r"\x1b[2J" in outcome.out
+    assert "\x1b" not in outcome.out + outcome.err

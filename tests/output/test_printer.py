@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import json
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -155,3 +156,13 @@ def test_a_query_that_cannot_be_meant_is_refused_before_any_work() -> None:
 def test_progress_is_not_drawn_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
     assert list(Output().progress([1, 2], description="Reading")) == [1, 2]
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(("printing", "drawn"), [(False, True), (True, False)])
+def test_progress_keeps_out_of_the_way_of_what_is_printed_meanwhile(
+    printing: bool, drawn: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for stream in (sys.stdout, sys.stderr):
+        monkeypatch.setattr(stream, "isatty", lambda: True)
+    assert list(Output().progress([1, 2], description="Proving", printing=printing)) == [1, 2]
+    assert ("Proving" in capsys.readouterr().err) is drawn
