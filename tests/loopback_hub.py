@@ -34,6 +34,9 @@ import pytest
 GOOD_TOKEN = "hf_good"
 """A token of a person who may read every repository; any other token is refused as invalid."""
 
+ASKED_ONCE = "/api/agent-harnesses"
+"""What newer clients ask once in a process, whichever test comes first: not recorded, and never faulty."""
+
 OTHER_TOKEN = "hf_other"
 """A token of a person who has been granted nothing."""
 
@@ -208,6 +211,8 @@ class LoopbackHub:
 
     def take_fault(self, request: Request) -> Fault | None:
         """The fault that this request meets."""
+        if request.path == ASKED_ONCE:
+            return None
         with self._lock:
             self.requests.append(request)
             for fault in self._faults:
@@ -299,6 +304,8 @@ class _Handler(BaseHTTPRequestHandler):
             raise _Refusal(401, message="Invalid credentials in Authorization header")
         if found := re.fullmatch(r"/api/models/([^/]+(?:/[^/]+)?)(?:/revision/(.+))?", self._encoded_path()):
             self._model_information(request, unquote(found[1]), unquote(found[2] or "main"))
+        elif found := re.fullmatch(r"/api/models/([^/]+/[^/]+)/commits/([^/]+)", self._encoded_path()):
+            self._commits(request, unquote(found[1]))
         elif found := re.fullmatch(r"/api/models/([^/]+/[^/]+)/tree/([^/]+)(?:/(.+))?", self._encoded_path()):
             self._tree(request, unquote(found[1]), unquote(found[2]), unquote(found[3] or ""))
         elif found := re.fullmatch(r"/([^/]+(?:/[^/]+)?)/resolve/([^/]+)/(.+)", self._encoded_path()):
@@ -325,6 +332,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._send_json({"id": repo_id, "sha": commit, **told})
         else:
             self._send_json({**basics, **repository.information})
+
+    def _commits(self, request: Request, repo_id: str) -> None:
+        commits = reversed(self._repository(request, repo_id).commits)
+        facts = {"title": "A commit", "message": "", "authors": [], "date": "2026-01-01T00:00:00.000Z"}
+        self._send_json([{"id": commit, **facts} for commit in commits])
 
     def _tree(self, request: Request, repo_id: str, revision: str, directory: str) -> None:
         _, files = self._files(self._repository(request, repo_id), revision)

@@ -472,3 +472,14 @@ def test_what_keeps_a_repository_from_being_read_is_told_apart(hub: LoopbackHub)
         "unreachable",
         "unusable",
     ]
+
+
+def test_a_commit_may_be_named_by_its_beginning(hub: LoopbackHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    old = hub.commit("owner/model", {"chat_template.jinja": "old"})
+    hub.commit("owner/model", {"chat_template.jinja": "new"})
+    resolved = resolve("owner/model", revision=old[:7])
+    assert (resolved.revision, texts(resolved)) == (old, {"default": "old"})
+    assert failure("owner/model", revision="0" * 7).message == "owner/model has no revision '0000000'"
+    assert failure("owner/model", revision=old[:6]).message == f"owner/model has no revision {old[:6]!r}"
+    go_offline(monkeypatch)
+    assert resolve("owner/model", revision=old[:7]) == resolved

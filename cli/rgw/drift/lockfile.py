@@ -20,7 +20,7 @@ from rgw.registry.model import Schema
 from rgw.registry.schema_file import SHA256
 from rgw.registry.yaml_reading import Located, read_yaml
 from rgw.registry.yaml_writing import dump_yaml
-from rgw.templates.model import PROCESSOR_SOURCES, ChatTemplate, ResolvedTemplates, UnresolvedTemplates
+from rgw.templates.model import EMBEDDED_SOURCE, PROCESSOR_SOURCES, ChatTemplate, ResolvedTemplates, UnresolvedTemplates
 
 LOCKFILE = "rgw.lock"
 VERSION = 1
@@ -103,9 +103,11 @@ class Lock:
     schemas: dict[str, LockedSchema]
 
 
-def template_key(template: ChatTemplate | LockedTemplate) -> tuple[str, bool]:
-    """What pairs a template with its successor: its name, and whether only a processor reads it."""
-    return template.name, template.source in PROCESSOR_SOURCES
+def template_key(template: ChatTemplate | LockedTemplate) -> tuple[str, str]:
+    """What pairs a template with its successor: its name, and the source where that is not the tokenizer."""
+    if template.source in PROCESSOR_SOURCES:
+        return template.name, "processor"
+    return template.name, "GGUF" if template.source == EMBEDDED_SOURCE else ""
 
 
 def schema_digest(schema: Schema) -> str:

@@ -19,7 +19,12 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from huggingface_hub import HfApi, ModelInfo, constants, hf_hub_download, snapshot_download
-from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
+from huggingface_hub.errors import (
+    HfHubHTTPError,
+    LocalEntryNotFoundError,
+    OfflineModeIsEnabled,
+    RevisionNotFoundError,
+)
 from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from rgw.errors import SourceError
@@ -36,6 +41,7 @@ LONGEST_RETRY_WAIT = 8.0
 
 _REPOSITORY = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
 _COMMIT = re.compile(r"[0-9a-f]{40}")
+_BEGINNING_OF_COMMIT = re.compile(r"[0-9a-f]{7,39}")
 _ADDITIONAL_TEMPLATE = re.compile(rf"{local.TEMPLATE_DIRECTORY}/[^/]*\.jinja")
 _TRANSIENT_STATUSES = frozenset({408, 429, 500, 502, 503, 504})
 
@@ -121,12 +127,31 @@ def _resolve_files(ref: str, revision: str | None, repository: _Repository) -> R
 
 def _list_repository(ref: str, revision: str | None) -> _Repository:
     """The commit that the revision stands for now, what the repository is called now, and the size of every file."""
-    timeout = constants.HF_HUB_ETAG_TIMEOUT
-    request = partial(HfApi().model_info, ref, revision=revision, files_metadata=True, timeout=timeout)
-    info = _ask(request, ref, revision)
+    info = _ask(partial(_information, ref, revision), ref, revision)
     if info.siblings is None or not _COMMIT.fullmatch(info.sha or ""):
         raise explain(ValueError(), ref, revision)
     return _Repository(str(info.sha), info.id, {sibling.rfilename: sibling.size for sibling in info.siblings}, info)
+
+
+def _information(ref: str, revision: str | None) -> ModelInfo:
+    timeout = constants.HF_HUB_ETAG_TIMEOUT
+    ask = partial(HfApi().model_info, ref, files_metadata=True, timeout=timeout)
+    try:
+        return ask(revision=revision)
+    except RevisionNotFoundError:
+        commit = _whole_commit(ref, revision or "")
+        if commit is None:
+            raise
+        return ask(revision=commit)
+
+
+def _whole_commit(ref: str, beginning: str) -> str | None:
+    """The only commit of the main branch that begins so: the hub itself knows commits by their whole hash alone."""
+    if not _BEGINNING_OF_COMMIT.fullmatch(beginning):
+        return None
+    commits = [commit.commit_id for commit in HfApi().list_repo_commits(ref)]
+    found = [commit for commit in commits if commit.startswith(beginning)]
+    return found[0] if len(found) == 1 else None
 
 
 def _embedded_templates(
