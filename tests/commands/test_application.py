@@ -55,7 +55,9 @@ def test_without_a_command_there_is_help_and_a_usage_error(rgw: Rgw) -> None:
     assert outcome.out.startswith("Usage: rgw")
 
 
-@pytest.mark.parametrize("command", [[], ["detect"], ["parse"], ["resync"], ["registry"], ["registry", "list"]])
+@pytest.mark.parametrize(
+    "command", [[], ["check"], ["detect"], ["lock"], ["parse"], ["resync"], ["registry"], ["registry", "list"]]
+)
 def test_every_command_has_help(command: list[str], rgw: Rgw) -> None:
     for flag in ("--help", "-h"):
         outcome = rgw(*command, flag)
