@@ -10,7 +10,6 @@ from rgw.inference.forms import CallForm, FlattenedJson, Surroundings
 from rgw.inference.literals import alternatives, escaped, layout_pattern, literal_pattern, markers
 from rgw.inference.turns import Delimiter, TurnForm
 from rgw.registry.model import Dialect, LayoutRules, Origin, Schema, TurnRules, UntypedValues
-from rgw.templates.rendering import PLACEHOLDER_TOKENS
 
 _SHORTEST_RESERVED = 3
 _PLAIN_TEXT: Mapping[str, Any] = {"content": "text", "content_args": {"strip": False}}
@@ -21,23 +20,32 @@ class Choices:
     """What the sightings leave open, and refinement tries.
 
     Attributes:
-        reserve: The delimiters may not stand in text.
-        reserve_in_reasoning: Those of calls may not stand in reasoning either.
+        unreserved: Delimiters that do stand in ordinary text.
+        reserve_in_reasoning: Delimiters of calls may not stand in reasoning either.
         untyped: How a value without a type is read; `None`: as the notation suggests.
     """
 
-    reserve: bool = True
+    unreserved: frozenset[str] = frozenset()
     reserve_in_reasoning: bool = False
     untyped: UntypedValues | None = None
 
 
-def assemble(name: str, turn: TurnForm, calls: CallForm | None, choices: Choices) -> Schema:
-    """The schema that reads turns of these literals."""
-    return _Assembly(turn, calls, choices).schema(name)
+def assemble(name: str, turn: TurnForm, calls: CallForm | None, choices: Choices, *, eos_token: str) -> Schema:
+    """The schema that reads turns of these literals.
+
+    Args:
+        name: What to call it.
+        turn: The literals of a turn.
+        calls: The notation of its calls, if it has any.
+        choices: What the literals leave open.
+        eos_token: The token that was rendered as the tokenizer's own end of the turn.
+    """
+    return _Assembly(turn, calls, choices, eos_token).schema(name)
 
 
 class _Assembly:
-    def __init__(self, turn: TurnForm, calls: CallForm | None, choices: Choices) -> None:
+    def __init__(self, turn: TurnForm, calls: CallForm | None, choices: Choices, eos_token: str) -> None:
+        self._eos_token = eos_token
         self._turn = turn
         self._calls = calls
         self._choices = choices
@@ -58,7 +66,7 @@ class _Assembly:
             turn=TurnRules(
                 end=self._end_markers(),
                 resumable=self._resumable(),
-                reserved=tuple(self._reserved()) if self._choices.reserve else (),
+                reserved=tuple(self._reserved()),
                 reserved_in_reasoning=tuple(self._not_in_thoughts()) if self._choices.reserve_in_reasoning else (),
                 prefill=self._turn.prefill,
             ),
@@ -167,8 +175,8 @@ class _Assembly:
         """The first marker of each ending; the tokenizer's own first, since that is what proofs render with."""
         endings = (*self._turn.endings, *self._turn.call_endings)
         found = [marker for ending in endings for marker in markers(ending)[:1]]
-        own = PLACEHOLDER_TOKENS["eos_token"]
-        return tuple(dict.fromkeys([own, *found] if any(own in ending for ending in endings) else found))
+        own = [self._eos_token] if any(self._eos_token in ending for ending in endings) else []
+        return tuple(dict.fromkeys([*own, *found]))
 
     def _resumable(self) -> tuple[str, ...]:
         """End markers that also close a part in the middle of a turn."""
@@ -197,7 +205,8 @@ class _Assembly:
         found += [marker for anchor in turn.anchors for marker in markers(anchor)[:1]]
         ends = [marker for ending in turn.endings for marker in markers(ending)[:1]]
         found += [marker for ending in turn.call_endings for marker in markers(ending)[:1]]
-        kept = [literal for literal in found if _is_distinct(literal) and literal not in ends]
+        never = {*ends, *self._choices.unreserved}
+        kept = [literal for literal in found if _is_distinct(literal) and literal not in never]
         return dict.fromkeys(kept)
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 
-from rgw.derender.growth import Growth
+from rgw.derender.growth import Growth, patterns_of
 from rgw.derender.vetting import known_growth
 from rgw.errors import EngineError, RegistryError
 from rgw.inference.assembly import Choices, assemble
-from rgw.inference.forms import CallForm, FlattenedJson, JsonCalls, calling, find_form, is_called
+from rgw.inference.explaining import explain, unobservable
+from rgw.inference.forms import CallForm, FlattenedJson, JsonCalls, find_form, is_called
 from rgw.inference.headers import Headed, behind_header
 from rgw.inference.model import Inference
+from rgw.inference.refinement import refinements
 from rgw.inference.sightings import Sighting, SlotKind, observe
 from rgw.inference.thoughts import thought_closers
 from rgw.inference.turns import TurnForm, TurnReader
@@ -21,8 +23,8 @@ from rgw.proof.proving import prove
 from rgw.proof.roundtrip import Outcome
 from rgw.proof.shapes import ShapeError, discover
 from rgw.proof.strict import StrictRenderer
-from rgw.registry.model import Schema, UntypedValues
-from rgw.templates.rendering import RenderLimits, RenderPool
+from rgw.registry.model import Schema
+from rgw.templates.rendering import PLACEHOLDER_TOKENS, RenderLimits, RenderPool
 
 LIMITS = RenderLimits(seconds=2.0, output=256 * 1024, call_seconds=20.0)
 """What rendering may take while a template is inferred."""
@@ -30,13 +32,17 @@ LIMITS = RenderLimits(seconds=2.0, output=256 * 1024, call_seconds=20.0)
 _TRIAL_CONVERSATIONS = 40
 _TRIAL_SEED = 1
 _PROOF_SEED = 2
-_MOST_ROUNDS = 6
+_LONGEST_PATTERN = 4_000
+
+MOST_ROUNDS = 6
+"""How many candidates are tried."""
 
 
 def infer(
     template: str,
     *,
     name: str = "inferred",
+    tokens: Mapping[str, str] = PLACEHOLDER_TOKENS,
     conversations: int = 200,
     seed: int = 0,
     pool: RenderPool | None = None,
@@ -46,106 +52,117 @@ def infer(
     Args:
         template: The chat template; it is only ever rendered in bounded workers.
         name: What to call the schema.
+        tokens: The special tokens of the tokenizer, where they are known.
         conversations: How many conversations the proof tries, none of which inference has seen.
         seed: The same seed gives the same result.
-        pool: Where to render; by default a pool of this call's own.
+        pool: Where to render; by default a pool of this call's own. Its special tokens are then those of `tokens`.
 
     Raises:
         EngineError: Templates cannot be rendered here at all.
     """
-    with nullcontext(pool) if pool is not None else RenderPool(limits=LIMITS) as renderer:
-        renderer.start()
-        strict = StrictRenderer(renderer)
+    known = {**PLACEHOLDER_TOKENS, **tokens}
+    with nullcontext(pool) if pool is not None else RenderPool(limits=LIMITS, variables=known) as workers:
+        workers.start()
+        renderer = StrictRenderer(workers)
         try:
-            shape = discover(strict, template)
-            seen = observe(strict, template, shape, seed=seed)
+            shape = discover(renderer, template)
+            seen = observe(renderer, template, shape, seed=seed)
             headed = behind_header(seen.sightings)
-            closers = thought_closers(strict, template, shape) if not _thinks(headed.sightings) else ()
+            closers = () if _thinks(headed.sightings) else thought_closers(renderer, template, shape)
         except ShapeError as error:
             return Inference(None, failure=f"the template does not render: {error}")
         if not headed.sightings:
             return Inference(None, failure="no finished turn continues the template's own generation prompt")
         if seen.writes_calls and not any(map(is_called, headed.sightings)):
             return Inference(None, failure="no turn with calls continues the template's own generation prompt")
-        return _Search(renderer, template, headed, closers, name, conversations, seed).result()
+        form = find_form(headed.sightings)
+        if form is None and seen.writes_calls:
+            return Inference(None, failure="the calls are written in no notation that the dialect can express")
+        turn, calls = _literals(headed, form, closers)
+        unseen = unobservable(
+            headed.sightings, turn, shape, writes_calls=seen.writes_calls, eos_token=known["eos_token"]
+        )
+        blank = Inference(None, notation=calls.title if calls is not None else "", unobservable=unseen)
+
+        def candidate(choices: Choices) -> Inference:
+            schema = assemble(name, turn, calls, choices, eos_token=known["eos_token"])
+            return replace(blank, schema=schema, explanations=explain(schema, turn, calls, shape))
+
+        def proof(schema: Schema, count: int, offset: int) -> Proof:
+            return prove(template, schema, count=count, seed=seed + offset, pool=workers, shrink=False)
+
+        return _Search(candidate, proof, calls, conversations).result()
 
 
 def _thinks(seen: Sequence[Sighting]) -> bool:
     return any(mark.slot.kind is SlotKind.REASONING for sighting in seen for mark in sighting.marks)
 
 
+def _literals(headed: Headed, form: CallForm | None, closers: Sequence[str]) -> tuple[TurnForm, CallForm | None]:
+    """The literals of the turn; calls that nothing opens are read by their beginning."""
+    turn = TurnReader(headed.sightings, form, headed.anchors, closers).form()
+    if isinstance(form, JsonCalls) and not (turn.call_open.core or turn.section_open.core):
+        flattened = FlattenedJson.fit(headed.sightings)
+        if flattened is not None:
+            return TurnReader(headed.sightings, flattened, headed.anchors, closers).form(), flattened
+    return turn, form
+
+
 class _Search:
-    """Candidates for one template, the plainest first."""
+    """Candidates for one template, the plainest first; the counterexample of one leads to the next.
+
+    Args:
+        candidate: Makes the candidate of some choices.
+        proof: Tries one, with so many conversations made from a seed at such an offset.
+        calls: The notation of the calls.
+        conversations: How many conversations decide.
+    """
 
     def __init__(
         self,
-        pool: RenderPool,
-        template: str,
-        headed: Headed,
-        closers: Sequence[str],
-        name: str,
+        candidate: Callable[[Choices], Inference],
+        proof: Callable[[Schema, int, int], Proof],
+        calls: CallForm | None,
         conversations: int,
-        seed: int,
     ) -> None:
-        self._pool = pool
-        self._template = template
-        self._seen = headed.sightings
-        self._anchors = headed.anchors
-        self._closers = closers
-        self._name = name
+        self._candidate = candidate
+        self._proof = proof
+        self._calls = calls
         self._conversations = conversations
-        self._seed = seed
 
     def result(self) -> Inference:
-        calls = find_form(self._seen)
-        if calls is None and any(sighting.turn.calls for sighting in self._seen) and calling(self._seen):
-            return Inference(None, failure="the calls are written in no notation that the dialect can express")
-        best: Inference | None = None
-        for round_number, candidate in enumerate(self._candidates(calls), start=1):
-            inference = self._tried(candidate, calls, round_number)
+        """The first candidate that proves, or the one with the least against it."""
+        waiting, tried = [Choices()], list[Inference]()
+        seen = set(waiting)
+        while waiting and len(tried) < MOST_ROUNDS:
+            choices = waiting.pop(0)
+            inference = replace(self._tried(self._candidate(choices)), rounds=len(tried) + 1)
             if inference.proved:
                 return inference
-            best = inference if best is None else min(best, inference, key=_badness)
-            if round_number == _MOST_ROUNDS:
-                break
-        assert best is not None
-        return best
+            tried.append(inference)
+            if inference.proof is not None:
+                better = [each for each in refinements(choices, self._calls, inference.proof) if each not in seen]
+                seen.update(better)
+                waiting += better
+        return replace(min(tried, key=_badness), rounds=len(tried))
 
-    def _candidates(self, calls: CallForm | None) -> Iterator[Schema]:
-        turn, calls = self._literals(calls)
-        yield assemble(self._name, turn, calls, Choices())
-        yield assemble(self._name, turn, calls, Choices(reserve_in_reasoning=True))
-        if calls is not None and calls.python_constants:
-            yield assemble(self._name, turn, calls, Choices(untyped=UntypedValues.PYTHON))
-        yield assemble(self._name, turn, calls, Choices(reserve=False))
-
-    def _literals(self, calls: CallForm | None) -> tuple[TurnForm, CallForm | None]:
-        """The literals of the turn; calls that nothing opens are read by their beginning."""
-        turn = TurnReader(self._seen, calls, self._anchors, self._closers).form()
-        if isinstance(calls, JsonCalls) and not (turn.call_open.core or turn.section_open.core):
-            flattened = FlattenedJson.fit(self._seen)
-            if flattened is not None:
-                return TurnReader(self._seen, flattened, self._anchors, self._closers).form(), flattened
-        return turn, calls
-
-    def _tried(self, candidate: Schema, calls: CallForm | None, rounds: int) -> Inference:
-        notation = calls.title if calls is not None else ""
-        inference = Inference(candidate, rounds=rounds, notation=notation)
+    def _tried(self, inference: Inference) -> Inference:
+        schema = inference.schema
+        assert schema is not None
+        if max(map(len, patterns_of(schema))) > _LONGEST_PATTERN:
+            return replace(inference, failure="what the template writes around a turn is too long to be a delimiter")
         try:
-            trial = self._prove(candidate, _TRIAL_CONVERSATIONS, _TRIAL_SEED)
-            if trial.proved:
-                trial = self._prove(candidate, self._conversations, _PROOF_SEED)
-            if trial.proved:
-                trial = _with_growth(trial, known_growth(candidate))
+            proof = self._proof(schema, _TRIAL_CONVERSATIONS, _TRIAL_SEED)
+            if proof.proved:
+                proof = self._proof(schema, self._conversations, _PROOF_SEED)
+            if proof.proved:
+                proof = _with_growth(proof, known_growth(schema))
         except (RegistryError, EngineError) as error:
             return replace(inference, failure=f"the candidate does not load: {error}")
-        failure = "" if trial.proved else _reason(trial)
-        if trial.proved and calls is not None and not trial.carries_calls:
+        failure = "" if proof.proved else _reason(proof)
+        if proof.proved and self._calls is not None and not proof.carries_calls:
             failure = "no call came back in the proof"
-        return replace(inference, proof=trial, failure=failure)
-
-    def _prove(self, candidate: Schema, count: int, seed: int) -> Proof:
-        return prove(self._template, candidate, count=count, seed=self._seed + seed, pool=self._pool, shrink=False)
+        return replace(inference, proof=proof, failure=failure)
 
 
 def _with_growth(proof: Proof, growth: Growth) -> Proof:

@@ -1,0 +1,60 @@
+"""A candidate as the file of a response schema, each inferred line with a comment that explains it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from rgw.inference.model import Explanation
+from rgw.registry.model import LayoutRules, Schema, TurnRules, UntypedValues
+from rgw.registry.yaml_writing import dump_yaml
+
+_LABELS_TOLD = 3
+_KEY = re.compile(r"( *)([\w-]+):")
+
+
+def schema_data(schema: Schema) -> dict[str, Any]:
+    """What stands in the file of a schema, without what is so by default."""
+    data: dict[str, Any] = {"name": schema.name, "title": schema.title, "origin": {"source": schema.origin.source}}
+    turn = _changed(asdict(schema.turn), asdict(TurnRules()))
+    layout = _changed(asdict(schema.layout), asdict(LayoutRules()))
+    data |= {"turn": turn} if turn else {}
+    data |= {"layout": layout} if layout else {}
+    data |= {"untyped_values": schema.untyped_values.value}
+    if schema.untyped_values is not UntypedValues.JSON and not schema.python_constants:
+        data["python_constants"] = False
+    return {**data, "dialects": {dialect.value: dict(schema.dialects[dialect]) for dialect in schema.dialects}}
+
+
+def _changed(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in values.items()
+        if value != defaults[key]
+    }
+
+
+def explained_yaml(schema: Schema, explanations: Iterable[Explanation]) -> str:
+    """The file of a schema, with comments."""
+    reasons = {each.path: each for each in explanations}
+    lines, path = [], []
+    for line in dump_yaml(schema_data(schema)).splitlines():
+        key = _KEY.match(line)
+        if key is not None:
+            path[len(key[1]) // 2 :] = [key[2]]
+            explanation = reasons.get(".".join(path).removesuffix("_pattern")) or reasons.get(".".join(path))
+            if explanation is not None:
+                lines.append(f"{key[1]}# {_comment(explanation)}")
+        lines.append(line)
+    return "\n".join(lines) + "\n"
+
+
+def _comment(explanation: Explanation) -> str:
+    seen = explanation.seen_in[:_LABELS_TOLD]
+    more = len(explanation.seen_in) - len(seen)
+    if not seen:
+        return explanation.reason
+    rest = f" and {more} more" if more else ""
+    return f"{explanation.reason}; seen in: {', '.join(seen)}{rest}"
