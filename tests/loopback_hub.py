@@ -302,6 +302,9 @@ class _Handler(BaseHTTPRequestHandler):
                 return
         if request.token not in (None, GOOD_TOKEN, OTHER_TOKEN):
             raise _Refusal(401, message="Invalid credentials in Authorization header")
+        self._find(request, fault)
+
+    def _find(self, request: Request, fault: Fault | None) -> None:
         if found := re.fullmatch(r"/api/models/([^/]+(?:/[^/]+)?)(?:/revision/(.+))?", self._encoded_path()):
             self._model_information(request, unquote(found[1]), unquote(found[2] or "main"))
         elif found := re.fullmatch(r"/api/models/([^/]+/[^/]+)/commits/([^/]+)", self._encoded_path()):
