@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl  # noqa: F401 - imported here so that importing it is no disk operation of a change
 import os
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -147,3 +148,18 @@ def test_recovery_of_a_whole_registry_does_nothing(tmp_path: Path) -> None:
 def test_a_registry_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     with pytest.raises(RegistryError, match="absent: cannot be written: No such file or directory"):
         journal.replace_files(tmp_path / "absent", {"a.yaml": "a"})
+
+
+def test_updates_from_several_sides_are_all_kept(tmp_path: Path) -> None:
+    counter = tmp_path / "count.yaml"
+    counter.write_text("0", "utf-8")
+
+    def count_on() -> None:
+        journal.update_files(tmp_path, lambda: {"count.yaml": str(int(counter.read_text("utf-8")) + 1)})
+
+    threads = [threading.Thread(target=count_on) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert counter.read_text("utf-8") == "8"

@@ -17,7 +17,7 @@ from rgw.errors import RegistryError, SourceError, UsageError
 from rgw.proof.batch import Attempt, Pair, certify
 from rgw.proof.behaviour import behaviour_of
 from rgw.proof.strict import PROOF_LIMITS
-from rgw.registry.journal import replace_files
+from rgw.registry.journal import update_files
 from rgw.registry.layer import FINGERPRINTS, SCHEMAS, TEMPLATES, Layer
 from rgw.registry.loader import Registry, load_registry
 from rgw.registry.model import Schema
@@ -140,20 +140,19 @@ def _write(overlay: Path, entry: Mapping[str, Any], fingerprint: str, schema_fil
         overlay.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise RegistryError(f"{overlay} cannot be created: {error.strerror}", "name another directory") from error
-    templates = [known for known in _list(overlay / TEMPLATES, "templates") if known["sha256"] != entry["sha256"]]
-    fingerprints = _load(overlay / FINGERPRINTS).get("fingerprints") or {}
-    files = {
-        TEMPLATES: dump_yaml({"templates": [*templates, dict(entry)]}),
-        FINGERPRINTS: dump_yaml({"fingerprints": {**fingerprints, entry["sha256"]: fingerprint}}),
-    }
-    if schema_file is not None:
-        files[f"{SCHEMAS}/{entry['schema']}.yaml"] = schema_file.read_text(encoding="utf-8")
-    replace_files(overlay, files)
+    schema = {} if schema_file is None else {f"{SCHEMAS}/{entry['schema']}.yaml": schema_file.read_text("utf-8")}
+
+    def files() -> Mapping[str, str]:
+        templates = _load(overlay / TEMPLATES).get("templates") or []
+        others = [known for known in templates if known["sha256"] != entry["sha256"]]
+        fingerprints = _load(overlay / FINGERPRINTS).get("fingerprints") or {}
+        return schema | {
+            TEMPLATES: dump_yaml({"templates": [*others, dict(entry)]}),
+            FINGERPRINTS: dump_yaml({"fingerprints": {**fingerprints, entry["sha256"]: fingerprint}}),
+        }
+
+    update_files(overlay, files)
     load_registry(overlay)
-
-
-def _list(path: Path, key: str) -> list[dict[str, Any]]:
-    return list(_load(path).get(key) or [])
 
 
 def _load(path: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -27,10 +27,19 @@ def replace_files(registry: Path, contents: Mapping[str, str | None]) -> None:
     Raises:
         RegistryError: The registry cannot be written to; nothing has changed then.
     """
+    update_files(registry, lambda: contents)
+
+
+def update_files(registry: Path, make: Callable[[], Mapping[str, str | None]]) -> None:
+    """Like `replace_files`, with contents that are made from the old files while no other process changes them.
+
+    Raises:
+        RegistryError: The registry cannot be written to; nothing has changed then.
+    """
     try:
         with _exclusive(registry):
             _roll_forward(registry)
-            _stage(registry, contents)
+            _stage(registry, make())
             try:
                 _roll_forward(registry)
             except KeyboardInterrupt:
