@@ -75,7 +75,7 @@ def turns(schema: str) -> st.SearchStrategy[Turn]:
         reasoning=st.none() | WORDS if wire.thinks else st.none(),
         text=st.just("") | WORDS,
         calls=st.lists(CALLS, max_size=wire.most_calls).map(tuple),
-    ).filter(lambda turn: wire.text_with_calls or not (turn.text and turn.calls))
+    ).filter(lambda turn: wire.carries(turn) and (wire.text_with_calls or not (turn.text and turn.calls)))
 
 
 def parse(schema: str, output: str, policy: Policy = STRICT) -> ParsedOutput:

@@ -28,7 +28,7 @@ class WireFormat:
     """How a family writes turns, and what its turns hold.
 
     `anchor` begins an assistant's turn; `normal` turns other forms that models of the family legitimately write into
-    the one that `write` writes.
+    the one that `write` writes; `carries` says which turns the format can tell from others.
     """
 
     write: Callable[[Turn], str]
@@ -37,6 +37,7 @@ class WireFormat:
     most_calls: int = 3
     text_with_calls: bool = True
     normal: Callable[[str], str] = str
+    carries: Callable[[Turn], bool] = lambda _: True
 
 
 def _json(value: Any) -> str:
@@ -133,6 +134,17 @@ def _call_list(calls: tuple[Call, ...]) -> str:
     return "[" + ", ".join(written) + "]"
 
 
+def _unescaped_call_list(calls: tuple[Call, ...]) -> str:
+    def value(argument: Any) -> str:
+        return f"'{argument}'" if isinstance(argument, str) else _json(argument)
+
+    written = (
+        f"{name}({', '.join(f'{key}={value(argument)}' for key, argument in arguments.items())})"
+        for name, arguments in calls
+    )
+    return "[" + ", ".join(written) + "]"
+
+
 def _llama4(turn: Turn) -> str:
     calls = f"<|python_start|>{_call_list(turn.calls)}<|python_end|>" if turn.calls else ""
     return turn.text + calls + _ended(turn, "<|eot|>")
@@ -144,9 +156,126 @@ def _llama4_json(turn: Turn) -> str:
     return text + calls + _ended(turn, "<|eot|>")
 
 
-def _lfm(turn: Turn) -> str:
-    calls = f"<|tool_call_start|>{_call_list(turn.calls)}<|tool_call_end|>" if turn.calls else ""
-    return _thought(turn, "<think>", "</think>") + turn.text + calls + _ended(turn, "<|im_end|>")
+def _lfm(write_calls: Callable[[tuple[Call, ...]], str]) -> Callable[[Turn], str]:
+    def write(turn: Turn) -> str:
+        calls = f"<|tool_call_start|>{write_calls(turn.calls)}<|tool_call_end|>" if turn.calls else ""
+        return _thought(turn, "<think>", "</think>") + turn.text + calls + _ended(turn, "<|im_end|>")
+
+    return write
+
+
+def _holds_no_quoted_comma(turn: Turn) -> bool:
+    texts = (value for _, arguments in turn.calls for value in arguments.values() if isinstance(value, str))
+    return not any("'," in text for text in texts)
+
+
+def _holds_no_list(turn: Turn) -> bool:
+    return not any(isinstance(value, list) for _, arguments in turn.calls for value in arguments.values())
+
+
+def _in_section(
+    ending: str,
+    opening: str,
+    closing: str,
+    call: Callable[[int, str, dict[str, Any]], str],
+    *,
+    between: str = "",
+    thought: tuple[str, str] = ("<think>", "</think>"),
+) -> Callable[[Turn], str]:
+    """Thought, text and one section of calls."""
+
+    def write(turn: Turn) -> str:
+        calls = between.join(call(number, *each) for number, each in enumerate(turn.calls))
+        section = opening + calls + closing if turn.calls else ""
+        return _thought(turn, *thought) + turn.text + section + _ended(turn, ending)
+
+    return write
+
+
+def _pairs(arguments: dict[str, Any], form: str) -> str:
+    """The arguments, each as `form` says with `{0}` for its name and `{1}` for its value."""
+    return "".join(form.format(key, _json_unless_text(value)) for key, value in arguments.items())
+
+
+def _dsml_call(_: int, name: str, arguments: dict[str, Any]) -> str:
+    parameters = "\n".join(
+        f'<｜DSML｜parameter name="{key}" string="{str(isinstance(value, str)).lower()}">{_json_unless_text(value)}'
+        "</｜DSML｜parameter>"
+        for key, value in arguments.items()
+    )
+    return f'<｜DSML｜invoke name="{name}">\n{parameters}\n</｜DSML｜invoke>'
+
+
+def _kimi_k3(turn: Turn) -> str:
+    def argument(key: str, value: Any) -> str:
+        kinds = {str: "string", int: "number", list: "array"}
+        return (
+            f'<|open|>argument key="{key}" type="{kinds[type(value)]}"<|sep|>{_json_unless_text(value)}'
+            "<|close|>argument<|sep|>"
+        )
+
+    def call(number: int, name: str, arguments: dict[str, Any]) -> str:
+        body = "".join(argument(*each) for each in arguments.items())
+        return f'<|open|>call tool="{name}" index="{number}"<|sep|>{body}<|close|>call<|sep|>'
+
+    calls = "".join(call(number, *each) for number, each in enumerate(turn.calls, start=1))
+    tools = f"<|open|>tools<|sep|>{calls}<|close|>tools<|sep|>" if calls else ""
+    thought = _thought(turn, "<|open|>think<|sep|>", "<|close|>think<|sep|>")
+    text = f"<|open|>response<|sep|>{turn.text}<|close|>response<|sep|>"
+    return thought + text + tools + _ended(turn, "<|close|>message<|sep|>")
+
+
+def _minimax_m3_call(_: int, name: str, arguments: dict[str, Any]) -> str:
+    mark = "]<]minimax[>["
+    return f'{mark}<invoke name="{name}">{_pairs(arguments, f"{mark}<{{0}}>{{1}}{mark}</{{0}}>")}{mark}</invoke>'
+
+
+def _olmo_3_call(_: int, name: str, arguments: dict[str, Any]) -> str:
+    return f"{name}({', '.join(f'{key}={_json(value)}' for key, value in arguments.items())})"
+
+
+def _solar_open(turn: Turn) -> str:
+    def messages() -> Iterator[str]:
+        if turn.reasoning is not None:
+            yield f"<|think|>{turn.reasoning}<|end|>"
+        if turn.calls:
+            calls = "".join(
+                f"<|tool_call:begin|>c{number}<|tool_call:name|>{name}<|tool_call:args|>{_json(arguments)}"
+                "<|tool_call:end|>"
+                for number, (name, arguments) in enumerate(turn.calls)
+            )
+            yield f"<|tool_calls|>{calls}{_ended(turn, '<|calls|>')}"
+        else:
+            yield f"<|content|>{turn.text}{_ended(turn, '<|end|>')}"
+
+    return "<|begin|>assistant".join(messages())
+
+
+def _muse(turn: Turn) -> str:
+    def call(name: str, arguments: dict[str, Any]) -> str:
+        parameters = _pairs(arguments, '<atem:parameter name="{0}">{1}</atem:parameter>\n')
+        block = f'<atem:invoke name="{name}">\n{parameters}</atem:invoke>'
+        return f" to={name}<|message|><atem:function_calls>\n{block}\n</atem:function_calls>"
+
+    def messages() -> Iterator[str]:
+        if turn.reasoning is not None:
+            yield f" to=self<|message|>{turn.reasoning}"
+        yield from [call(*each) for each in turn.calls] or [f" to=user<|message|>{turn.text}"]
+
+    return "<|eom|><|start|>assistant".join(messages()) + _ended(turn, "<|eot|>")
+
+
+def _hyperclovax(turn: Turn) -> str:
+    def messages() -> Iterator[str]:
+        if turn.reasoning is not None:
+            yield f"/think\n{turn.reasoning}"
+        if turn.text or not turn.calls:
+            yield f"\n{turn.text}"
+        if turn.calls:
+            yield f" -> tool/function_call\n[{', '.join(_json_call(*each) for each in turn.calls)}]"
+
+    ending = "<|stop|>" if turn.calls else "<|endofturn|>"
+    return "<|im_end|>\n<|im_start|>assistant".join(messages()) + "<|im_end|>" + _ended(turn, ending)
 
 
 def _gemma(turn: Turn) -> str:
@@ -284,15 +413,78 @@ def _normal_llama4(output: str) -> str:
     return output.replace("<|python_start|>", "").replace("<|python_end|>", "")
 
 
+def _apriel_call(_: int, name: str, arguments: dict[str, Any]) -> str:
+    return _json_call(name, arguments)
+
+
+_APRIEL_THOUGHT = ("Here are my reasoning steps:\n", "\n[BEGIN FINAL RESPONSE]\n")
+
 CHATML = "<|im_start|>assistant\n"
 
 WIRE_FORMATS = {
+    "apertus": WireFormat(
+        _in_section(
+            "<|assistant_end|>",
+            "<|tools_prefix|>[",
+            "]<|tools_suffix|>",
+            lambda _, name, arguments: f'{{"{name}": {_json(arguments)}}}',
+            between=", ",
+            thought=("<|inner_prefix|>", "<|inner_suffix|>"),
+        ),
+        "<|assistant_start|>",
+    ),
+    "apriel": WireFormat(
+        _in_section(
+            "\n<|end|>", "\n<tool_calls>[", "]</tool_calls>", _apriel_call, between=", ", thought=_APRIEL_THOUGHT
+        ),
+        "<|assistant|>\n",
+    ),
+    "apriel_1_6": WireFormat(
+        _in_section(
+            "<|end|>", "\n<tool_calls>[", "]</tool_calls>", _apriel_call, between=", ", thought=_APRIEL_THOUGHT
+        ),
+        "<|begin_assistant|>\n",
+    ),
     "ax_4": WireFormat(
         _tagged("<|im_end|>", call="<tool_call>{}</tool_call>", between=""), "<|im_start|><|assistant|>", thinks=False
     ),
     "cosmos_3": WireFormat(_qwen_xml("\n</think>\n", "\n"), CHATML),
     "deephat": WireFormat(_listed("<|im_end|>", "[", "]"), CHATML, thinks=False, text_with_calls=False),
+    "deepseek_dsml": WireFormat(
+        _in_section(
+            "<｜end▁of▁sentence｜>",
+            "\n\n<｜DSML｜tool_calls>\n",
+            "\n</｜DSML｜tool_calls>",
+            _dsml_call,
+            between="\n",
+        ),
+        "<｜Assistant｜>",
+    ),
     "deepseek_r1_distill": WireFormat(_deepseek_r1, "<｜Assistant｜>", most_calls=0),
+    "deepseek_v3": WireFormat(
+        _in_section(
+            "<｜end▁of▁sentence｜>",
+            "<｜tool▁calls▁begin｜>",
+            "<｜tool▁calls▁end｜>",
+            lambda _, name, arguments: (
+                f"<｜tool▁call▁begin｜>function<｜tool▁sep｜>{name}\n```json\n{_json(arguments)}\n```<｜tool▁call▁end｜>"
+            ),
+            between="\n",
+            thought=("<think>\n", "\n</think>\n\n"),
+        ),
+        "<｜Assistant｜>",
+    ),
+    "deepseek_v3_1": WireFormat(
+        _in_section(
+            "<｜end▁of▁sentence｜>",
+            "<｜tool▁calls▁begin｜>",
+            "<｜tool▁calls▁end｜>",
+            lambda _, name, arguments: (
+                f"<｜tool▁call▁begin｜>{name}<｜tool▁sep｜>{_json(arguments)}<｜tool▁call▁end｜>"
+            ),
+        ),
+        "<｜Assistant｜>",
+    ),
     "falcon3": WireFormat(
         _listed("<|endoftext|>", "<tool_call>\n[", "]\n</tool_call>", before="\n", nested=True),
         "<|assistant|>\n",
@@ -325,10 +517,55 @@ WIRE_FORMATS = {
         ),
         "<|start_header_id|>assistant<|end_header_id|>\n\n",
     ),
+    "hunyuan": WireFormat(
+        _in_section(
+            "<｜hy_place▁holder▁no▁2｜>",
+            "<tool_calls>",
+            "</tool_calls>",
+            lambda _, name, arguments: f"<tool_call>{name}\n```json\n{_json(arguments)}\n```</tool_call>",
+            between="\n",
+            thought=("<think>\n", "\n</think>\n"),
+        ),
+        "<｜hy_Assistant｜>",
+    ),
+    "hunyuan_3": WireFormat(
+        _in_section(
+            "<｜hy_eos｜>",
+            "<tool_calls>\n",
+            "\n</tool_calls>",
+            lambda _, name, arguments: (
+                f"<tool_call>{name}<tool_sep>\n"
+                + _pairs(arguments, "<arg_key>{0}</arg_key>\n<arg_value>{1}</arg_value>\n")
+                + "</tool_call>"
+            ),
+            between="\n",
+        ),
+        "<｜hy_Assistant｜>",
+    ),
+    "hyperclovax": WireFormat(_hyperclovax, "<|im_start|>assistant"),
     "jamba": WireFormat(
         _listed("<|eom|>", "<tool_calls>[\n    ", "\n]</tool_calls>", begin=" "), "<|bom|><|assistant|>", thinks=False
     ),
-    "lfm2_5": WireFormat(_lfm, CHATML),
+    "kanana": WireFormat(
+        _in_section("<|eot_id|>", "", "", lambda _, name, arguments: f"<function={name}>{_json(arguments)}</function>"),
+        "<|start_header_id|>assistant<|end_header_id|>\n\n",
+        thinks=False,
+    ),
+    "kimi_k2": WireFormat(
+        _in_section(
+            "<|im_end|>",
+            "<|tool_calls_section_begin|>",
+            "<|tool_calls_section_end|>",
+            lambda number, name, arguments: (
+                f"<|tool_call_begin|>functions.{name}:{number}<|tool_call_argument_begin|>{_json(arguments)}"
+                "<|tool_call_end|>"
+            ),
+        ),
+        "<|im_assistant|>assistant<|im_middle|>",
+    ),
+    "kimi_k3": WireFormat(_kimi_k3, '<|open|>message role="assistant"<|sep|>'),
+    "lfm2": WireFormat(_lfm(_call_list), CHATML),
+    "lfm2_5": WireFormat(_lfm(_unescaped_call_list), CHATML, carries=_holds_no_quoted_comma),
     "llada2": WireFormat(_llada2, "<role>assistant</role>", thinks=False),
     "llada_moe": WireFormat(
         _tagged("<|role_end|>", before_call="\n", thought=("\n<think>\n", "\n</think>\n\n")), "<role>ASSISTANT</role>"
@@ -342,6 +579,32 @@ WIRE_FORMATS = {
     ),
     "llama4": WireFormat(_llama4, "<|header_start|>assistant<|header_end|>\n\n", thinks=False, normal=_normal_llama4),
     "llama4_json": WireFormat(_llama4_json, "<|header_start|>assistant<|header_end|>\n\n", thinks=False),
+    "longcat": WireFormat(
+        _tagged(
+            "</longcat_s>",
+            call="<longcat_tool_call>\n{}\n</longcat_tool_call>",
+            between="",
+            thought=("<longcat_think>\n", "\n</longcat_think>\n"),
+        ),
+        "ASSISTANT:",
+    ),
+    "longcat_xml": WireFormat(
+        _in_section(
+            "</longcat_s>",
+            "",
+            "",
+            lambda _, name, arguments: (
+                f"<longcat_tool_call>{name}\n"
+                + _pairs(
+                    arguments,
+                    "<longcat_arg_key>{0}</longcat_arg_key>\n<longcat_arg_value>{1}</longcat_arg_value>\n",
+                )
+                + "</longcat_tool_call>\n"
+            ),
+            thought=("<longcat_think>\n", "\n</longcat_think>\n"),
+        ),
+        "<longcat_assistant>",
+    ),
     "magiseek": WireFormat(
         _tagged("</s>", call="<tool_call>{}</tool_call>", between="", thought=("<thinking>", "</thinking>")),
         "[/INST]",
@@ -356,17 +619,69 @@ WIRE_FORMATS = {
         ),
         CHATML,
     ),
+    "minimax_m2": WireFormat(
+        _in_section(
+            "[e~[",
+            "\n<minimax:tool_call>\n",
+            "\n</minimax:tool_call>",
+            lambda _, name, arguments: (
+                f'<invoke name="{name}">\n' + _pairs(arguments, '<parameter name="{0}">{1}</parameter>\n') + "</invoke>"
+            ),
+            between="\n",
+            thought=("<think>\n", "\n</think>\n\n"),
+        ),
+        "]~b]ai\n",
+    ),
+    "minimax_m3": WireFormat(
+        _in_section(
+            "[e~[",
+            "]<]minimax[>[<tool_call>\n",
+            "\n]<]minimax[>[</tool_call>",
+            _minimax_m3_call,
+            between="\n",
+            thought=("<mm:think>", "</mm:think>"),
+        ),
+        "]~b]ai\n",
+        carries=_holds_no_list,
+    ),
     "mistral": WireFormat(_mistral(), "[/INST]", thinks=False),
     "mistral_list": WireFormat(_listed("</s>", "[TOOL_CALLS] [", "]"), "[/INST]", thinks=False),
     "mistral_think": WireFormat(_mistral(), "[/INST]"),
     "monostich": WireFormat(
         _listed("<|im_end|>", "<|tool_call|>\n[", "]", before="\n", nested=True), CHATML, thinks=False
     ),
+    "muse": WireFormat(_muse, "<|start|>assistant", text_with_calls=False),
     "nemotron_3": WireFormat(_qwen_xml("\n</think>\n", "\n"), CHATML),
+    "olmo_3": WireFormat(
+        _in_section(
+            "<|im_end|>",
+            "<function_calls>",
+            "</function_calls>",
+            _olmo_3_call,
+            between="\n",
+            thought=("<think>\n", "\n</think>\n\n"),
+        ),
+        CHATML,
+    ),
     "qwen3": WireFormat(_qwen3, CHATML),
     "qwen3_5": WireFormat(_qwen_xml("\n</think>\n\n", "\n\n"), CHATML),
     "qwen3_coder": WireFormat(_qwen_xml("\n</think>\n\n", "\n\n"), CHATML),
     "rnj_1": WireFormat(_tagged("<|eot_id|>"), "<|start_header_id|>assistant<|end_header_id|>\n", thinks=False),
+    "solar_open": WireFormat(_solar_open, "<|begin|>assistant", text_with_calls=False),
+    "solar_open_2": WireFormat(
+        _in_section(
+            "<|im:end|>",
+            "",
+            "",
+            lambda _, name, arguments: (
+                f"<|tool_call:start|>{name}\n"
+                + _pairs(arguments, "<|tool_arg:start|>{0}<|tool_arg:value|>{1}<|tool_arg:end|>\n")
+                + "<|tool_call:end|>\n"
+            ),
+            thought=("<|think:start|>", "<|think:end|>"),
+        ),
+        "<|im:start|>assistant<|im:content|>",
+    ),
     "strawberry_lemonade": WireFormat(
         _listed("<|eot_id|>", "[", "]"), "<|start_header_id|>assistant<|end_header_id|>\n\n", thinks=False
     ),
