@@ -438,6 +438,7 @@ WIRE_FORMATS = {
             "\n<|end|>", "\n<tool_calls>[", "]</tool_calls>", _apriel_call, between=", ", thought=_APRIEL_THOUGHT
         ),
         "<|assistant|>\n",
+        normal=lambda output: output.replace("[END FINAL RESPONSE]", ""),
     ),
     "apriel_1_6": WireFormat(
         _in_section(
@@ -542,7 +543,9 @@ WIRE_FORMATS = {
         ),
         "<｜hy_Assistant｜>",
     ),
-    "hyperclovax": WireFormat(_hyperclovax, "<|im_start|>assistant"),
+    "hyperclovax": WireFormat(
+        _hyperclovax, "<|im_start|>assistant", normal=lambda output: output.removesuffix("<|im_end|>")
+    ),
     "jamba": WireFormat(
         _listed("<|eom|>", "<tool_calls>[\n    ", "\n]</tool_calls>", begin=" "), "<|bom|><|assistant|>", thinks=False
     ),
