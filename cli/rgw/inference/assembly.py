@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rgw.inference.forms import CallForm, FlattenedJson, Surroundings
+from rgw.inference.calls import CallForm, Surroundings
+from rgw.inference.json_calls import FlattenedJson
 from rgw.inference.literals import alternatives, escaped, layout_pattern, literal_pattern, markers
 from rgw.inference.turns import Delimiter, TurnForm
 from rgw.registry.model import Dialect, LayoutRules, Origin, Schema, TurnRules, UntypedValues
@@ -161,7 +162,7 @@ class _Assembly:
         return Surroundings(opened, closed)
 
     def _before_each_call(self) -> str:
-        """What opens the section before the first call; the others follow a call, behind a separator if there is one."""
+        """What opens the section before the first call; the others follow a call, and a separator if there is one."""
         turn = self._turn
         section, separator = literal_pattern(turn.section_open.core), literal_pattern(turn.separator)
         if not section and not separator:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from rgw.inference.model import Explanation
+from rgw.inference.model import Explanation, Inference
 from rgw.registry.model import LayoutRules, Schema, TurnRules, UntypedValues
 from rgw.registry.yaml_writing import dump_yaml
 
@@ -39,7 +39,8 @@ def _changed(values: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str
 def explained_yaml(schema: Schema, explanations: Iterable[Explanation]) -> str:
     """The file of a schema, with comments."""
     reasons = {each.path: each for each in explanations}
-    lines, path = [], []
+    lines: list[str] = []
+    path: list[str] = []
     for line in dump_yaml(schema_data(schema)).splitlines():
         key = _KEY.match(line)
         if key is not None:
@@ -58,3 +59,20 @@ def _comment(explanation: Explanation) -> str:
         return explanation.reason
     rest = f" and {more} more" if more else ""
     return f"{explanation.reason}; seen in: {', '.join(seen)}{rest}"
+
+
+def inferred_file(ref: str, inference: Inference) -> str:
+    """The candidate's file, headed by what is known of it in comments; only those where there is no candidate."""
+    verdict = "proved" if inference.proved else "not proved"
+    head = [f"{verdict}: {ref}", *([inference.failure] if inference.failure else [])]
+    head += [f"not to be seen: {words}" for words in inference.unobservable]
+    comments = "".join(f"# {words}\n" for words in head)
+    if inference.schema is None:
+        return comments
+    return comments + explained_yaml(inference.schema, inference.explanations)
+
+
+def inference_document(ref: str, sha256: str, inference: Inference) -> dict[str, Any]:
+    """What `rgw infer --json` prints."""
+    schema = schema_data(inference.schema) if inference.schema is not None else None
+    return {"version": 1, "ref": ref, "sha256": sha256, "schema": schema, **inference.to_dict()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rgw.inference.forms import CallForm, is_called
+from rgw.inference.calls import CallForm, is_called
 from rgw.inference.model import Explanation
 from rgw.inference.sightings import Sighting, SlotKind
 from rgw.inference.turns import Delimiter, TurnForm
@@ -19,9 +19,7 @@ def explain(schema: Schema, turn: TurnForm, calls: CallForm | None, shape: Shape
     return tuple(each for each in _explained(schema, turn, calls, shape) if each is not None)
 
 
-def _explained(
-    schema: Schema, turn: TurnForm, calls: CallForm | None, shape: Shape
-) -> Iterator[Explanation | None]:
+def _explained(schema: Schema, turn: TurnForm, calls: CallForm | None, shape: Shape) -> Iterator[Explanation | None]:
     endings = ", ".join(map(repr, (*turn.endings, *turn.call_endings)))
     yield Explanation("turn.end", f"what ends a turn: {endings}", ()) if endings else None
     yield Explanation("turn.reserved", "the delimiters below, which text does not hold by chance", ())

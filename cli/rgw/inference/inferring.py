@@ -10,10 +10,12 @@ from rgw.derender.growth import Growth, patterns_of
 from rgw.derender.vetting import known_growth
 from rgw.errors import EngineError, RegistryError
 from rgw.inference.assembly import Choices, assemble
+from rgw.inference.calls import CallForm, is_called
 from rgw.inference.explaining import explain, unobservable
-from rgw.inference.forms import CallForm, FlattenedJson, JsonCalls, find_form, is_called
 from rgw.inference.headers import Headed, behind_header
+from rgw.inference.json_calls import FlattenedJson, JsonCalls
 from rgw.inference.model import Inference
+from rgw.inference.notations import find_form
 from rgw.inference.refinement import refinements
 from rgw.inference.sightings import Sighting, SlotKind, observe
 from rgw.inference.thoughts import thought_closers
@@ -38,7 +40,7 @@ MOST_ROUNDS = 6
 """How many candidates are tried."""
 
 
-def infer(
+def infer(  # noqa: PLR0913 - each is a choice of its own, and all but one are by name
     template: str,
     *,
     name: str = "inferred",

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os.path
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 _OPENING = frozenset("<[({｛「")
@@ -92,9 +93,9 @@ def boundary(text: str, at: int) -> int:
 
 
 def markers(text: str) -> list[str]:
-    """The markers of a literal: `<a>\\n<b>x` gives `<a>` and `<b>x`."""
+    """The markers of a literal: `<a> <b>x` gives `<a>` and `<b>x`."""
     cuts = [0, *(at for at in range(1, len(text)) if boundary(text, at) == 3), len(text)]
-    return [part for start, end in zip(cuts, cuts[1:], strict=False) if (part := text[start:end].strip())]
+    return [part for start, end in pairwise(cuts) if (part := text[start:end].strip())]
 
 
 def words(text: str) -> set[str]:
@@ -122,7 +123,7 @@ def _numbers_open(literal: str) -> str:
 
 
 def literal_pattern(literal: str) -> str:
-    """A pattern for a literal; white space inside it may be a little more or less, where no words would run together."""
+    """A pattern for a literal; inner white space may be a little more, or less where no words would run together."""
     parts = re.split(r"(\s+)", literal)
     return "".join(_part_pattern(parts, number) for number in range(len(parts)))
 
@@ -157,11 +158,3 @@ def alternatives(patterns: Iterable[str]) -> str:
 def longest(white_spaces: Iterable[str]) -> str:
     """The longest of some stretches of white space."""
     return max(white_spaces, key=len, default="")
-
-
-def occurrences(text: str, part: str) -> Iterator[int]:
-    """Where a part stands in a text."""
-    position = text.find(part)
-    while position >= 0:
-        yield position
-        position = text.find(part, position + 1)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from rgw.inference.assembly import Choices
-from rgw.inference.forms import CallForm
+from rgw.inference.calls import CallForm
 from rgw.model import IssueCode
 from rgw.proof.certificate import Check, Proof
 from rgw.registry.model import UntypedValues

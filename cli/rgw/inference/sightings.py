@@ -212,9 +212,7 @@ class _Probes:
         yield self._probe("text after a result", answer, before=(calling, *_round(make, calling)))
         yield self._probe("a call after a result", again, before=(calling, *_round(make, calling)))
 
-    def _probe(
-        self, label: str, turn: Turn, *, before: Sequence[Turn] = (), behind: Sequence[Turn] = ()
-    ) -> _Probe:
+    def _probe(self, label: str, turn: Turn, *, before: Sequence[Turn] = (), behind: Sequence[Turn] = ()) -> _Probe:
         turns = (_user(self._make), *before, turn, *behind)
         tools = [_tool(call) for each in turns for call in each.calls] or [_tool(Call(self._make.word(), {}))]
         state = "".join(f", {name}={value}" for name, value in self._variables.items())

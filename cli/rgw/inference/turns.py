@@ -1,7 +1,7 @@
 """The literals of a whole turn: what opens and closes reasoning, text and calls, and what ends the turn.
 
-Works on the stretches between the parts of the sightings; each literal is the part of a stretch that comes back in every
-surrounding. Knows nothing of notations inside calls.
+Works on the stretches between the parts of the sightings; each literal is the part of a stretch that comes back in
+every surrounding. Knows nothing of notations inside calls.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple
 
-from rgw.inference.forms import CallForm, Unfit, is_called
+from rgw.inference.calls import CallForm, Unfit, is_called
 from rgw.inference.literals import (
     Split,
     boundary,
@@ -216,7 +216,9 @@ class TurnReader:
             return turn
         opened, closed = found
         unopened = any(start.strip().startswith(closed.core) for start in starts)
-        return replace(turn, reasoning_open=opened, reasoning_close=closed, closes_unopened=unopened, hidden_thought=True)
+        return replace(
+            turn, reasoning_open=opened, reasoning_close=closed, closes_unopened=unopened, hidden_thought=True
+        )
 
     def _behind_empty_thought(self, closed: Delimiter) -> str | None:
         """The white space before text behind an empty thought, where it is other than behind any other thought."""

@@ -1,0 +1,127 @@
+"""`rgw infer`: a response schema for a chat template that nobody has registered, proved or not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rgw.commands.options import (
+    ConversationsOption,
+    DebugOption,
+    JsonOption,
+    QueryOption,
+    QuietOption,
+    RegistryOption,
+    RevisionOption,
+    SeedOption,
+)
+from rgw.errors import SourceError, UsageError
+from rgw.output import Mode, Output
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from rgw.inference.model import Inference
+
+
+def infer(
+    ref: Annotated[
+        str, typer.Argument(metavar="REF", help="A hub id, a model directory, a template file, or - for stdin.")
+    ],
+    name: Annotated[
+        str | None, typer.Option("--name", metavar="NAME", help="What to call the schema; by default as REF is called.")
+    ] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Put schema and template in the registry of --registry, when they prove.")
+    ] = False,
+    eos_token: Annotated[
+        str | None,
+        typer.Option("--eos-token", metavar="TOKEN", help="The tokenizer's eos_token, where REF does not say it."),
+    ] = None,
+    conversations: ConversationsOption = 200,
+    seed: SeedOption = 0,
+    revision: RevisionOption = None,
+    registry: RegistryOption = None,
+    json: JsonOption = False,
+    query: QueryOption = None,
+    quiet: QuietOption = False,
+    debug: DebugOption = False,  # noqa: ARG001
+) -> None:
+    """Infer a response schema from a chat template alone, and prove it.
+
+    Prints the file of the schema with a comment above each inferred line. One that does not prove comes with the turn
+    that it misreads; it is never written.
+
+    \b
+    rgw infer acme/acme-1 > acme-1.yaml
+    rgw infer ./checkpoint --name acme --write --registry ./registry
+    """
+    output = Output.choose(json=json, query=query, quiet=quiet)
+    if write and registry is None:
+        raise UsageError("--write needs a registry to write to", "add --registry DIR")
+    from rgw.inference.document import inference_document, inferred_file
+    from rgw.inference.inferring import infer as infer_schema
+    from rgw.templates.resolve import resolve
+    from rgw.templates.special_tokens import special_tokens
+
+    resolved = resolve(ref, revision=revision)
+    template = resolved.effective
+    if template is None:
+        raise SourceError(f"{ref} has no chat template", "name the template that it is served with")
+    tokens = {**special_tokens(ref), **({"eos_token": eos_token} if eos_token is not None else {})}
+    called = name or _name_of(ref)
+    inference = infer_schema(template.text, name=called, tokens=tokens, conversations=conversations, seed=seed)
+
+    def human() -> Iterator[RenderableType]:
+        from rgw.output.inferences import counterexample
+
+        return counterexample(inference)
+
+    if output.mode is Mode.HUMAN or (output.mode is Mode.QUIET and inference.proved):
+        output.paragraph(inferred_file(ref, inference).rstrip("\n"))
+    output.document(inference_document(ref, template.sha256, inference), human=human)
+    if not inference.proved:
+        if output.mode is not Mode.HUMAN:
+            output.error(f"{ref}: not proved: {inference.failure}")
+        raise typer.Exit(1)
+    if write:
+        assert registry is not None
+        _write(output, ref, called, inference, registry, conversations=conversations, revision=revision)
+
+
+def _write(
+    output: Output,
+    ref: str,
+    name: str,
+    inference: Inference,
+    registry: Path,
+    *,
+    conversations: int,
+    revision: str | None,
+) -> None:
+    """Register the template with the schema, which proves the pair once more."""
+    from tempfile import TemporaryDirectory
+
+    from rgw.inference.document import inferred_file
+    from rgw.proof.registration import Candidate, register
+
+    with TemporaryDirectory() as directory:
+        path = Path(directory) / f"{name}.yaml"
+        path.write_text(inferred_file(ref, inference), encoding="utf-8")
+        registration = register(Candidate(ref, name, path, revision), registry, count=conversations)
+    if registration.entry is None:
+        output.error(f"{ref}: not registered: {registration.attempt.message or 'the pair is not proved'}")
+        raise typer.Exit(1)
+    output.hint(f"registered as {registration.entry['variant']} with schema {name} in {registry}")
+
+
+def _name_of(ref: str) -> str:
+    """A schema name from what names the template."""
+    path = Path(ref)
+    words = path.parent.name if path.suffix in {".jinja", ".json"} and path.parent.name else path.name
+    name = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
+    return name or "inferred"
