@@ -6,10 +6,15 @@ import ipaddress
 import os
 import socket
 import tempfile
+import threading
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from loopback_hub import LoopbackHub
 
 REPOSITORY = Path(__file__).parents[1]
 CORPUS = REPOSITORY.parent / "shared" / "corpus"
@@ -52,6 +57,24 @@ def corpus() -> Path:
     if not (CORPUS / "index.tsv").is_file():
         pytest.skip(f"the corpus of real templates is not there ({os.path.relpath(CORPUS, REPOSITORY)}/index.tsv)")
     return CORPUS
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub]:
+    """A hub on loopback that the client of this process talks to, with an empty cache, trying again without waiting."""
+    from loopback_hub import LoopbackHub, point_client_at
+    from rgw.templates import hub as hub_module
+    from rgw.templates.concurrency import THREAD_NAME
+
+    monkeypatch.setattr(hub_module, "RETRY_WAITS", (0.0, 0.0, 0.0))
+    with LoopbackHub() as hub:
+        point_client_at(hub, cache=tmp_path / "cache", monkeypatch=monkeypatch)
+        yield hub
+        # What a test has given up waiting for would come back to disturb the next one.
+        hub.release()
+        for thread in threading.enumerate():
+            if thread.name == THREAD_NAME:
+                thread.join(timeout=30)
 
 
 def _allow_loopback_only() -> None:

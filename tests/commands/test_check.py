@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 from xml.etree import ElementTree as ET
@@ -15,12 +13,10 @@ import pytest
 
 from commands.conftest import EXAMPLES, KIOSK, Rgw
 from drift.formats import COMPATIBLE, TEMPLATE, write_registry
-from loopback_hub import LoopbackHub, point_client_at
+from loopback_hub import LoopbackHub
 from rgw.commands.check import FormatChoice, SeverityChoice
 from rgw.drift.model import Severity
 from rgw.output.findings import Format
-from rgw.templates import hub as hub_module
-from rgw.templates.concurrency import THREAD_NAME
 
 JINJA = "chat_template.jinja"
 HOSTILE = "\x1b]0;owned\x07\n::error::owned\n##[error]owned [bold]x[/bold]"
@@ -32,18 +28,6 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(EXAMPLES / "model", tmp_path / "model")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-@pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub]:
-    monkeypatch.setattr(hub_module, "RETRY_WAITS", (0.0, 0.0, 0.0))
-    with LoopbackHub() as hub:
-        point_client_at(hub, cache=tmp_path / "cache", monkeypatch=monkeypatch)
-        yield hub
-        hub.release()
-        for thread in threading.enumerate():
-            if thread.name == THREAD_NAME:
-                thread.join(timeout=30)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from commands.conftest import EXAMPLES, KIOSK, Rgw
-from loopback_hub import LoopbackHub, point_client_at
+from loopback_hub import LoopbackHub
 
 MODEL = EXAMPLES / "model"
 EDITED = EXAMPLES / "edited-model"
@@ -82,13 +82,11 @@ def test_what_cannot_be_done_is_one_line(arguments: list[str], code: int, part: 
     assert outcome.err.count("\n") == 1
 
 
-def test_a_revision_is_followed(rgw: Rgw, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with LoopbackHub() as hub:
-        point_client_at(hub, cache=project / "cache", monkeypatch=monkeypatch)
-        template = (MODEL / "chat_template.jinja").read_text("utf-8")
-        first = hub.commit("owner/model", {"chat_template.jinja": template}, branch="v1")
-        hub.commit("owner/model", {"chat_template.jinja": "other"})
-        assert rgw("lock", "owner/model@v1", *KIOSK).code == 0
-        (model,) = yaml.safe_load((project / "rgw.lock").read_text("utf-8"))["models"]
-        assert (model["ref"], model["revision"], model["commit"]) == ("owner/model", "v1", first)
-        assert rgw("check", *KIOSK).code == 0
+def test_a_revision_is_followed(rgw: Rgw, project: Path, hub: LoopbackHub) -> None:
+    template = (MODEL / "chat_template.jinja").read_text("utf-8")
+    first = hub.commit("owner/model", {"chat_template.jinja": template}, branch="v1")
+    hub.commit("owner/model", {"chat_template.jinja": "other"})
+    assert rgw("lock", "owner/model@v1", *KIOSK).code == 0
+    (model,) = yaml.safe_load((project / "rgw.lock").read_text("utf-8"))["models"]
+    assert (model["ref"], model["revision"], model["commit"]) == ("owner/model", "v1", first)
+    assert rgw("check", *KIOSK).code == 0

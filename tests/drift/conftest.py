@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from drift.formats import TEMPLATE, write_registry
-from loopback_hub import LoopbackHub, point_client_at
 from rgw.drift.checking import Wanted, check
 from rgw.drift.lockfile import LOCKFILE, lock_models, write_lock
 from rgw.drift.model import Report
 from rgw.registry.loader import Registry, load_registry
-from rgw.templates import hub as hub_module
-from rgw.templates.concurrency import THREAD_NAME
 from rgw.templates.resolve import resolve_places
 
 CONVERSATIONS = 10
-
-
-@pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub]:
-    monkeypatch.setattr(hub_module, "RETRY_WAITS", (0.0, 0.0, 0.0))
-    with LoopbackHub() as hub:
-        point_client_at(hub, cache=tmp_path / "cache", monkeypatch=monkeypatch)
-        yield hub
-        # What a test has given up waiting for would come back to disturb the next one.
-        hub.release()
-        for thread in threading.enumerate():
-            if thread.name == THREAD_NAME:
-                thread.join(timeout=30)
 
 
 @pytest.fixture

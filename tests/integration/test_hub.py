@@ -10,15 +10,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from loopback_hub import GOOD_TOKEN, OTHER_TOKEN, Fault, FaultKind, LoopbackHub, Request, point_client_at
+from loopback_hub import GOOD_TOKEN, OTHER_TOKEN, Fault, FaultKind, LoopbackHub, Request
 from rgw.errors import SourceError
 from rgw.templates import hub as hub_module
-from rgw.templates.concurrency import THREAD_NAME
 from rgw.templates.model import ResolvedTemplates, UnresolvedTemplates
 from rgw.templates.resolve import resolve, resolve_many, resolve_places
 
@@ -31,19 +29,6 @@ FILES = {
     "tokenizer.json": "{}",
     "model.safetensors": "weights",
 }
-
-
-@pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub]:
-    monkeypatch.setattr(hub_module, "RETRY_WAITS", (0.0, 0.0, 0.0))
-    with LoopbackHub() as hub:
-        point_client_at(hub, cache=tmp_path / "cache", monkeypatch=monkeypatch)
-        yield hub
-        # What a test has given up waiting for would come back to disturb the next one.
-        hub.release()
-        for thread in threading.enumerate():
-            if thread.name == THREAD_NAME:
-                thread.join(timeout=30)
 
 
 @pytest.fixture
