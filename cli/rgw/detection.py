@@ -17,7 +17,9 @@ from rgw.templates.similarity import layout_variants, line_fingerprint, similari
 
 NEAREST_SHOWN = 3
 NEAREST_SIMILARITY = 0.3
-_NEXT_STEP = "`rgw detect --prove` names the schemas that prove to read it, `rgw register` puts it in an overlay with one"
+_NEXT_STEP = (
+    "`rgw detect --prove` names the schemas that prove to read it, `rgw register` puts it in an overlay with one"
+)
 
 
 class TemplateRegistry(Protocol):
