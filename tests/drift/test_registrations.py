@@ -9,7 +9,7 @@ import pytest
 
 from drift.conftest import CONVERSATIONS, kinds
 from drift.formats import BREAKING, COMPATIBLE, TEMPLATE, sha256, write_registry
-from loopback_hub import LoopbackHub
+from loopback_hub import Fault, FaultKind, LoopbackHub
 from rgw.drift.checking import Wanted, check
 from rgw.drift.model import Report
 from rgw.errors import UsageError
@@ -88,6 +88,14 @@ def test_what_cannot_be_read_leaves_the_template_undecided(hub: LoopbackHub, roo
     assert kinds(report) == [("repository-gated", "unknown"), ("template-not-served", "unknown")]
     assert [subject.outcome for subject in report.subjects] == ["failed"]
     assert report.exit_code() == 3
+
+
+def test_a_hub_that_is_down_is_not_asked_for_every_repository(hub: LoopbackHub, root: Path) -> None:
+    hub.inject(Fault(FaultKind.STATUS, "/api/", status=503))
+    report = check_registry(root)
+    assert kinds(report) == [("repository-unreachable", "unknown")]
+    assert (report.counts["failed"], report.exit_code()) == (1, 3)
+    assert hub.requests_for("owner/second") == []
 
 
 def test_a_template_without_a_repository_is_skipped_and_not_clean(tmp_path: Path) -> None:

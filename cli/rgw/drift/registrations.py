@@ -71,6 +71,12 @@ def _ask(inquiries: list[_Inquiry]) -> None:
         known |= resolve_places(sorted(asked - known.keys(), key=lambda place: (place[0], place[1] or "")))
         for inquiry in pending:
             inquiry.hear(known[inquiry.waiting.pop(0)])
+        if all(_is_unreachable(known[place]) for place in asked):
+            return  # the hub is down: asking for all the others would take as long again for each
+
+
+def _is_unreachable(answer: Resolved) -> bool:
+    return isinstance(answer, UnresolvedTemplates) and answer.obstacle is Obstacle.UNREACHABLE
 
 
 def _place(named: str) -> tuple[str, str | None]:
