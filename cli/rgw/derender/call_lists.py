@@ -62,7 +62,7 @@ class CallListReader:
         position = skip_white_space(text, start)
         if self._brackets:
             return _items(text, _behind(text, position, "["), "]", self._call)
-        calls = []
+        calls: list[dict[str, Any]] = []
         while _NAME.match(text, position) or not calls:
             call, end = self._call(text, position)
             calls.append(call)
