@@ -16,7 +16,7 @@ ORIGINAL_GATEWAY = {
     "3636d0f0": "qwen3",
     "273d8e0e": "qwen3_5",
     "a4aee8af": "qwen3_5",
-    "e84f32a2": "qwen3_5",
+    "e84f32a2": "qwen3_5_json_values",
     "ab7813c3": "nemotron_3",
     "575fb74f": "nemotron_3",
     "82753bef": "nemotron_3_ultra",
