@@ -218,6 +218,8 @@ def test_what_python_prints_is_read_where_the_response_schema_says_so(text: str,
 def test_a_python_literal_is_a_deviation_only_where_the_format_writes_json() -> None:
     assert read_untyped("['x']", declared({"type": "array"}), UntypedValues.TEXT) == (["x"], Fit.PYTHON_LITERAL)
     assert read_untyped("['x']", declared({"type": "array"}), UntypedValues.PYTHON) == (["x"], Fit.FITS)
+    assert read_untyped('["x"]', declared({"type": "array"}), UntypedValues.PYTHON) == (["x"], Fit.FITS)
+    assert read_untyped("['x',]", declared({"type": "array"}), UntypedValues.PYTHON) == (["x"], Fit.PYTHON_LITERAL)
 
 
 @given(st.text())

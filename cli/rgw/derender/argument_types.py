@@ -206,7 +206,8 @@ def read_untyped(
     literal = _python_literal(text, types)
     if literal is None:
         return text, Fit.MISFIT
-    return literal, Fit.FITS if untyped is UntypedValues.PYTHON else Fit.PYTHON_LITERAL
+    is_printed = untyped is UntypedValues.PYTHON and str(literal) == text
+    return literal, Fit.FITS if is_printed else Fit.PYTHON_LITERAL
 
 
 def _writes(value: Any, text: str, python_constants: bool) -> bool:
