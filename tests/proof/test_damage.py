@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from proof.pairs import FIELDS, TEMPLATE, schema
+from proof.pairs import TEMPLATE, schema
 from rgw.derender import Derenderer
 from rgw.derender.derenderer import Tools
 from rgw.model import ParsedOutput
@@ -15,7 +15,7 @@ from rgw.proof.roundtrip import Outcome, Trip, round_trips
 from rgw.proof.shapes import ReasoningForm, Shape
 from rgw.proof.truncation import truncations
 from rgw.proof.turns import CutTurn, Studio
-from rgw.registry.model import Schema, TurnRules
+from rgw.registry.model import Schema
 from rgw.templates.rendering import RenderPool
 
 DELIMITERS = ("<think>", "</think>", "<call>", "</call>", "[end]")
@@ -29,6 +29,14 @@ class Repairing(Derenderer):
         parsed = super().parse(output, prompt=prompt, tools=tools)
         repaired = ParsedOutput(tool_uses=[{"name": "f", "input": {"a": 1}}], end_of_turn=True)
         return repaired if parsed.ill_formed else parsed
+
+
+class Leaking(Derenderer):
+    """A careless reader: what it cannot read is text."""
+
+    def parse(self, output: str, *, prompt: str | None = None, tools: Tools | None = None) -> ParsedOutput:
+        parsed = super().parse(output, prompt=prompt, tools=tools)
+        return ParsedOutput(text=output) if parsed.ill_formed else parsed
 
 
 def trip(pool: RenderPool, read_with: Schema, meant: Turn = MEANT) -> tuple[Studio, Derenderer, Trip]:
@@ -65,12 +73,11 @@ def test_a_beginning_that_says_something_else_is_misread(pool: RenderPool) -> No
 
 
 def test_a_delimiter_that_is_whole_is_no_beginning_of_text(pool: RenderPool) -> None:
-    calls = {key: value for key, value in FIELDS["tool_calls"].items() if key != "open"}
-    fields = {**FIELDS, "tool_calls": {**calls, "open_pattern": r"<call>(?=\{)"}}
-    lenient = replace(schema(fields), turn=TurnRules(end=("[end]",)))
-    _, derenderer, whole = trip(pool, lenient, Turn(Role.ASSISTANT, "yes", "", (Call("f", {}),)))
-    silent = [cut.turn.output for cut in truncations(derenderer, whole, DELIMITERS) if cut.outcome is Outcome.SILENT]
-    assert silent == ["yes<call>"]
+    _, _, whole = trip(pool, schema(), Turn(Role.ASSISTANT, "yes", "", (Call("f", {}),)))
+    cuts = truncations(Leaking(schema()), whole, DELIMITERS)
+    silent = [cut.turn.output for cut in cuts if cut.outcome is Outcome.SILENT]
+    assert silent[0] == "yes<call>"
+    assert not any(output in silent for output in ("yes", "yes<", "yes<cal"))
 
 
 def test_a_beginning_of_a_delimiter_may_begin_like_the_text_behind_it(pool: RenderPool) -> None:

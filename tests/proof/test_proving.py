@@ -110,20 +110,26 @@ def test_a_schema_for_another_format_is_not_proved(pool: RenderPool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("template", "message"),
+    ("template", "kind", "message"),
     [
-        ("{% for %}", "TemplateSyntaxError"),
-        ("{{ raise_exception('never') }}", "never"),
-        ("{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}", "more than 2 s"),
-        ("{{ 'x' * 10000000000 }}", "memory"),
-        ("{% macro f(n) %}{{ f(n + 1) }}{% endmacro %}{{ f(0) }}", "recurses"),
+        ("{% for %}", FindingKind.NOT_COMPILED, "TemplateSyntaxError"),
+        ("{{ raise_exception('never') }}", FindingKind.NOT_RENDERED, "never"),
+        (
+            "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
+            FindingKind.EXCEEDS_LIMIT,
+            "more than 2 s",
+        ),
+        ("{{ 'x' * 10000000000 }}", FindingKind.EXCEEDS_LIMIT, "memory"),
+        ("{% macro f(n) %}{{ f(n + 1) }}{% endmacro %}{{ f(0) }}", FindingKind.EXCEEDS_LIMIT, "recurses"),
     ],
     ids=["syntax", "raises", "endless", "huge", "deep"],
 )
-def test_a_template_that_does_not_render_is_a_finding(pool: RenderPool, template: str, message: str) -> None:
+def test_a_template_that_does_not_render_is_a_finding(
+    pool: RenderPool, template: str, kind: FindingKind, message: str
+) -> None:
     proof = attempt(pool, template=template)
     (finding,) = proof.findings
-    assert finding.kind is FindingKind.NOT_RENDERED
+    assert finding.kind is kind
     assert message in finding.message
     assert not proof.proved
     assert proof.counts == {}
