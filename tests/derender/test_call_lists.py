@@ -53,6 +53,7 @@ def refusal(reader: CallListReader, wire: str) -> tuple[IssueCode, int]:
         ("[f(a=false, b=None, c=null)]", [("f", {"a": False, "b": None, "c": None})]),
         ("[f(a=9007199254740993, b=1e-9)]", [("f", {"a": 9007199254740993, "b": 1e-9})]),
         ("[f(a='\\n\\t\\\\\\/\\u00e9\\ud83d\\ude42')]", [("f", {"a": "\n\t\\/é🙂"})]),
+        ("[f(a='\\xa0\\U0001f642\\u2028')]", [("f", {"a": "\xa0🙂\u2028"})]),
         ('[f(a=[], b={}, c="\'")]', [("f", {"a": [], "b": {}, "c": "'"})]),
     ],
 )
@@ -77,7 +78,9 @@ def test_a_list_that_never_ends_was_cut_off(wire: str) -> None:
         ("[f(a=007)]", IssueCode.INVALID_ARGUMENTS, 6),
         ("[f(a=1e999)]", IssueCode.OVERSIZED_NUMBER, 5),
         ("[f(a='x\ny')]", IssueCode.INVALID_ARGUMENTS, 5),
-        ("[f(a='\\x41')]", IssueCode.INVALID_ARGUMENTS, 5),
+        ("[f(a='\\q')]", IssueCode.INVALID_ARGUMENTS, 5),
+        ("[f(a='\\x4')]", IssueCode.INVALID_ARGUMENTS, 5),
+        ("[f(a='\\U00110000')]", IssueCode.INVALID_ARGUMENTS, 5),
         ("[f(a={1: 2})]", IssueCode.INVALID_ARGUMENTS, 6),
         ("[f(a=1, a=2)]", IssueCode.DUPLICATE_KEY, 12),
         ("[f(a={'k': 1, 'k': 2})]", IssueCode.DUPLICATE_KEY, 21),

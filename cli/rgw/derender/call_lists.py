@@ -1,7 +1,8 @@
 """Lists of calls as Python writes them: read where they start, with keyword arguments only.
 
-The grammar is that of transformers' `python-call-list` content parser, with integers of any size. Some templates write
-it otherwise than Python would: without the brackets, or strings without escapes. Knows nothing of regions or schemas.
+The grammar is that of transformers' `python-call-list` content parser, with integers of any size and all the escapes of
+Python's `repr`. Some templates write it otherwise than Python would: without the brackets, or strings without escapes.
+Knows nothing of regions or schemas.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ _NAME_PATTERN = r"[A-Za-z_][A-Za-z0-9_]*+(?:[-.][A-Za-z0-9_]+)*+"
 _NAME = regex.compile(_NAME_PATTERN)
 _STRING = regex.compile(r"""'((?:[^'\\\n\r]|\\.)*+)'|"((?:[^"\\\n\r]|\\.)*+)\"""", regex.DOTALL)
 _CUT_STRING = regex.compile(r"""'(?:[^'\\\n\r]|\\.)*+\\?\Z|"(?:[^"\\\n\r]|\\.)*+\\?\Z""", regex.DOTALL)
-_ESCAPE = regex.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", regex.DOTALL)
+_ESCAPE = regex.compile(
+    r"\\(?:x(?P<code>[0-9a-fA-F]{2})|u(?P<code>[0-9a-fA-F]{4})|U(?P<code>00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4})|(?P<letter>.))",
+    regex.DOTALL,
+)
 _ESCAPED = {"\\": "\\", "'": "'", '"': '"', "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _NUMBER = regex.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _CONSTANTS: Mapping[str, bool | None] = {
@@ -165,11 +169,11 @@ def _string(text: str, position: int) -> tuple[str, int]:
 
 
 def _unescaped(escape: regex.Match[str], position: int) -> str:
-    if escape[1] is not None:
-        return chr(int(escape[1], 16))
-    if escape[2] not in _ESCAPED:
+    if escape["code"] is not None:
+        return chr(int(escape["code"], 16))
+    if escape["letter"] not in _ESCAPED:
         raise ContentError(IssueCode.INVALID_ARGUMENTS, f"unsupported escape {escape[0]!r}", position)
-    return _ESCAPED[escape[2]]
+    return _ESCAPED[escape["letter"]]
 
 
 def _joined_surrogates(value: str, position: int) -> str:
