@@ -94,6 +94,10 @@ docs: $(VENV)/installed  ## Run the commands shown in README.md and docs/ again 
 	$(VENV)/bin/python scripts/write_rules_page.py
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(VENV)/bin/python scripts/paste_output.py
 
+.PHONY: infer-corpus
+infer-corpus: $(VENV)/installed  ## Infer a schema for each real template beside the checkout, for docs/inference.md
+	$(VENV)/bin/python scripts/infer_corpus.py ../shared/corpus --jobs 2
+
 .PHONY: package
 package: $(VENV)/installed  ## Build the sdist and the wheel into dist/
 	$(VENV)/bin/python -m build

@@ -63,6 +63,11 @@ def infer(
     output = Output.choose(json=json, query=query, quiet=quiet)
     if write and registry is None:
         raise UsageError("--write needs a registry to write to", "add --registry DIR")
+    from rgw.registry.schema_file import NAME
+
+    if name is not None and not re.fullmatch(NAME, name):
+        fix = "use lower-case letters and digits, joined by '_', '-' or '.'"
+        raise UsageError(f"{name!r} cannot name a schema", fix)
     from rgw.inference.document import inference_document, inferred_file
     from rgw.inference.inferring import infer as infer_schema
     from rgw.templates.resolve import resolve

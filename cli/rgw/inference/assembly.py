@@ -73,7 +73,7 @@ class _Assembly:
             ),
             layout=self._layout(),
             untyped_values=self._untyped(),
-            python_constants=self._calls is not None and self._calls.python_constants,
+            python_constants=self._calls is None or self._calls.python_constants,
         )
 
     def _untyped(self) -> UntypedValues:
@@ -200,7 +200,8 @@ class _Assembly:
     def _reserved(self) -> Iterable[str]:
         """The delimiters that text does not hold by chance."""
         turn = self._turn
-        thoughts = [each for each in (turn.reasoning_open, turn.reasoning_close) if each is not None]
+        parts = (turn.reasoning_open, turn.reasoning_close, turn.text_open, turn.text_close)
+        thoughts = [each for each in parts if each is not None]
         found = [*self._call_markers(), *(marker for delimiter in thoughts for marker in markers(delimiter.core))]
         found += [*self._calls.literals()] if self._calls is not None else []
         found += [marker for anchor in turn.anchors for marker in markers(anchor)[:1]]

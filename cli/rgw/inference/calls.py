@@ -40,7 +40,7 @@ class CallForm(ABC):
 
     title: str
     untyped_values = UntypedValues.JSON
-    python_constants = False
+    python_constants = True
 
     @classmethod
     @abstractmethod

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 from rgw.inference.model import Explanation, Inference
-from rgw.registry.model import LayoutRules, Schema, TurnRules, UntypedValues
+from rgw.registry.model import LayoutRules, Schema, TurnRules
 from rgw.registry.yaml_writing import dump_yaml
 
 _LABELS_TOLD = 3
@@ -23,7 +23,7 @@ def schema_data(schema: Schema) -> dict[str, Any]:
     data |= {"turn": turn} if turn else {}
     data |= {"layout": layout} if layout else {}
     data |= {"untyped_values": schema.untyped_values.value}
-    if schema.untyped_values is not UntypedValues.JSON and not schema.python_constants:
+    if not schema.python_constants:
         data["python_constants"] = False
     return {**data, "dialects": {dialect.value: dict(schema.dialects[dialect]) for dialect in schema.dialects}}
 
@@ -66,7 +66,7 @@ def inferred_file(ref: str, inference: Inference) -> str:
     verdict = "proved" if inference.proved else "not proved"
     head = [f"{verdict}: {ref}", *([inference.failure] if inference.failure else [])]
     head += [f"not to be seen: {words}" for words in inference.unobservable]
-    comments = "".join(f"# {words}\n" for words in head)
+    comments = "".join(f"# {words if words.isprintable() else ascii(words)}\n" for words in head)
     if inference.schema is None:
         return comments
     return comments + explained_yaml(inference.schema, inference.explanations)

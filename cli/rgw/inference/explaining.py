@@ -46,7 +46,7 @@ def _explained(schema: Schema, turn: TurnForm, calls: CallForm | None, shape: Sh
 
 
 def _delimiter(path: str, what: str, delimiters: Iterable[Delimiter | None]) -> Iterator[Explanation]:
-    found = [each for each in delimiters if each is not None and (each.core or each.before or each.behind)]
+    found = [each for each in delimiters if each is not None and each.core]
     if found:
         literals = ", ".join(repr(each.before + each.core + each.behind) for each in found)
         seen_in = dict.fromkeys(label for each in found for label in each.seen_in)
@@ -56,7 +56,7 @@ def _delimiter(path: str, what: str, delimiters: Iterable[Delimiter | None]) -> 
 def unobservable(
     sightings: Sequence[Sighting], turn: TurnForm, shape: Shape, *, writes_calls: bool, eos_token: str
 ) -> tuple[str, ...]:
-    """What the template does not show, in words."""
+    """What the template does not show, in words. `eos_token` is empty where the template does not read it."""
     return tuple(_unseen(sightings, turn, shape, writes_calls=writes_calls, eos_token=eos_token))
 
 
@@ -76,7 +76,7 @@ def _unseen(
         yield "several calls in one turn: the template writes only some of them"
     if not any(ending.strip() for ending in (*turn.endings, *turn.call_endings)):
         yield "the end of a turn: nothing is written behind the last turn, nor does a next message begin with a marker"
-    elif any(eos_token in ending for ending in turn.endings):
+    elif eos_token and any(eos_token in ending for ending in turn.endings):
         yield f"the end-of-turn token: the template writes the tokenizer's own eos_token; {eos_token!r} was given"
     if shape.call_ids is not CallIds.NONE:
         yield "ids of calls: written where they are given, and not read back"

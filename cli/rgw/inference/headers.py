@@ -39,9 +39,24 @@ def behind_header(sightings: Sequence[Sighting]) -> Headed:
 
 def _own_part(header: str, followers: Iterable[str]) -> str:
     """The header without the end of the message before it: from the marker that differs from another speaker's."""
-    shared = max((len(common_prefix([header, follower])) for follower in followers), default=0)
+    shared = max((_end_of_shared_marker(header, follower) for follower in followers), default=0)
     start = max((at for at in range(shared) if boundary(header, at) == 3), default=0)
     return header[start:].lstrip()
+
+
+def _end_of_shared_marker(header: str, follower: str) -> int:
+    """Where the last words end with which both go on alike from the beginning of some marker."""
+    ends = [0]
+    for start in _cuts(header):
+        for other in _cuts(follower):
+            shared = common_prefix([header[start:], follower[other:]])
+            if words(shared):
+                ends.append(start + len(shared))
+    return max(ends)
+
+
+def _cuts(literal: str) -> list[int]:
+    return [at for at in range(len(literal)) if boundary(literal, at) == 3]
 
 
 def _shared_part(anchor: str, headers: Sequence[str]) -> str:

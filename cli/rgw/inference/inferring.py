@@ -73,18 +73,18 @@ def infer(  # noqa: PLR0913 - each is a choice of its own, and all but one are b
             closers = () if _thinks(headed.sightings) else thought_closers(renderer, template, shape)
         except ShapeError as error:
             return Inference(None, failure=f"the template does not render: {error}")
+        blank = Inference(None, writes_calls=seen.writes_calls)
         if not headed.sightings:
-            return Inference(None, failure="no finished turn continues the template's own generation prompt")
+            return replace(blank, failure="no finished turn continues the template's own generation prompt")
         if seen.writes_calls and not any(map(is_called, headed.sightings)):
-            return Inference(None, failure="no turn with calls continues the template's own generation prompt")
+            return replace(blank, failure="no turn with calls continues the template's own generation prompt")
         form = find_form(headed.sightings)
         if form is None and seen.writes_calls:
-            return Inference(None, failure="the calls are written in no notation that the dialect can express")
+            return replace(blank, failure="the calls are written in no notation that the dialect can express")
         turn, calls = _literals(headed, form, closers)
-        unseen = unobservable(
-            headed.sightings, turn, shape, writes_calls=seen.writes_calls, eos_token=known["eos_token"]
-        )
-        blank = Inference(None, notation=calls.title if calls is not None else "", unobservable=unseen)
+        eos_token = known["eos_token"] if "eos_token" in template else ""
+        unseen = unobservable(headed.sightings, turn, shape, writes_calls=seen.writes_calls, eos_token=eos_token)
+        blank = replace(blank, notation=calls.title if calls is not None else "", unobservable=unseen)
 
         def candidate(choices: Choices) -> Inference:
             schema = assemble(name, turn, calls, choices, eos_token=known["eos_token"])

@@ -40,6 +40,7 @@ class Inference:
         proof: The proof or the attempt; `None` when there is no candidate.
         rounds: How many candidates were tried.
         notation: What the calls look like, in words; empty when none were seen.
+        writes_calls: The template writes calls at all.
     """
 
     schema: Schema | None
@@ -49,6 +50,7 @@ class Inference:
     proof: Proof | None = None
     rounds: int = 0
     notation: str = ""
+    writes_calls: bool = False
 
     @property
     def proved(self) -> bool:
@@ -61,6 +63,7 @@ class Inference:
             "proved": self.proved,
             "failure": self.failure or None,
             "notation": self.notation or None,
+            "writes_calls": self.writes_calls,
             "explanations": [
                 {"path": each.path, "reason": each.reason, "seen_in": list(each.seen_in)} for each in self.explanations
             ],

@@ -24,7 +24,8 @@ def refinements(choices: Choices, calls: CallForm | None, proof: Proof) -> Itera
     }
     if check is Check.ROUND_TRIP and stray - choices.unreserved:
         yield replace(choices, unreserved=choices.unreserved | stray)
-    if calls is not None and calls.python_constants and choices.untyped is None:
+    prints_python = calls is not None and calls.untyped_values is UntypedValues.TEXT and calls.python_constants
+    if prints_python and choices.untyped is None:
         yield replace(choices, untyped=UntypedValues.PYTHON)
     if check is not Check.ROUND_TRIP and not choices.reserve_in_reasoning:
         yield replace(choices, reserve_in_reasoning=True)

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import re
 
+from jinja2 import Environment, TemplateSyntaxError
+
 from rgw.inference.sightings import Words
 from rgw.proof.model import Conversation, Role, Turn
 from rgw.proof.shapes import PROBE_DATE, Shape
 from rgw.templates.rendering import Rendered, Renderer, RenderRequest
 
-_CONSTANT = re.compile(r"""'([^'\n]{2,40})'|"([^"\n]{2,40})\"""")
+_BACKSLASH = re.compile(r"\\[nrt]")
+_LONGEST_TEMPLATE = 1_000_000
+_LONGEST_CONSTANT = 40
 _MOST_CONSTANTS = 64
 
 
@@ -40,6 +44,13 @@ def thought_closers(pool: Renderer, template: str, shape: Shape) -> tuple[str, .
 
 
 def _constants(template: str) -> list[str]:
-    found = (single or double for single, double in _CONSTANT.findall(template))
-    marked = (text.strip() for text in found if not text.strip().isalnum() and any(map(str.isalnum, text)))
-    return list(dict.fromkeys(marked))[:_MOST_CONSTANTS]
+    """The string constants that may be delimiters."""
+    if len(template) > _LONGEST_TEMPLATE:
+        return []
+    try:
+        literals = [value for _, kind, value in Environment(autoescape=True).lex(template) if kind == "string"]
+    except TemplateSyntaxError:
+        return []
+    texts = (_BACKSLASH.sub("", literal[1:-1]).strip() for literal in literals)
+    marked = (text for text in texts if not text.isalnum() and any(map(str.isalnum, text)))
+    return [text for text in dict.fromkeys(marked) if len(text) <= _LONGEST_CONSTANT][:_MOST_CONSTANTS]

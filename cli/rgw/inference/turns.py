@@ -291,9 +291,14 @@ class TurnReader:
             return replace(turn, before_turn=self._before_turn())
         seen = _labels(self._between([Part.START], [Part.TEXT]))
         opened = Delimiter(*shared, seen_in=seen)
-        closes = self._literals(Part.TEXT, Part.END)
-        closed = Delimiter(*ends(common_prefix(closes)), seen_in=_labels(self._between([Part.TEXT], [Part.END])))
+        goes_on = self._between([Part.TEXT], [Part.CALL, Part.REASONING])
+        closes = [before for each in goes_on for before in [self._before_anchor(each.literal)] if before is not None]
+        closed = Delimiter(*ends(common_prefix(closes)), seen_in=_labels(goes_on))
         return replace(turn, text_open=opened, text_close=closed)
+
+    def _before_anchor(self, literal: str) -> str | None:
+        """What stands before the header, in a literal that holds it."""
+        return next((literal.partition(anchor)[0] for anchor in self._anchors if anchor in literal), None)
 
     def _before_turn(self) -> str:
         """The white space that text begins with when nothing else does."""

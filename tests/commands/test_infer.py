@@ -1,0 +1,91 @@
+"""`rgw infer` prints the file of a schema, and writes it only where it proves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from commands.conftest import EXAMPLES, Rgw
+
+EDITED = EXAMPLES / "edited-model"
+FEW = ["--conversations", "20"]
+UNPROVABLE = (
+    "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% for c in m.tool_calls or [] %}"
+    "{{ c.function.name }} {{ c.function.arguments | tojson }}{% endfor %}<end>{% endfor %}"
+    "{% if add_generation_prompt %}<assistant>{% endif %}"
+)
+
+
+@pytest.fixture
+def unprovable(tmp_path: Path) -> Path:
+    path = tmp_path / "chat_template.jinja"
+    path.write_text(UNPROVABLE, "utf-8")
+    return path
+
+
+def test_what_is_printed_is_the_file_of_a_schema(rgw: Rgw) -> None:
+    outcome = rgw("infer", EDITED, *FEW)
+    assert outcome.code == 0
+    assert outcome.out.startswith(f"# proved: {EDITED}\n")
+    schema = yaml.safe_load(outcome.out)
+    assert schema["name"] == "edited_model"
+    assert schema["dialects"]["response_template"]["fields"]["tool_calls"]["open_pattern"] == r"<\|call\|>"
+
+
+def test_the_end_of_turn_token_is_the_directorys_or_the_one_that_is_given(rgw: Rgw, tmp_path: Path) -> None:
+    template = UNPROVABLE.replace("<end>", "{{ eos_token }}").replace(" {{ c.", "<do>{{ c.")
+    (tmp_path / "chat_template.jinja").write_text(template, "utf-8")
+    (tmp_path / "tokenizer_config.json").write_text('{"eos_token": {"content": "<|stop|>"}}', "utf-8")
+    told = rgw("infer", tmp_path, *FEW, "--json").document
+    assert told["schema"]["turn"]["end"] == ["<|stop|>"]
+    assert any(words.startswith("the end-of-turn token") for words in told["unobservable"])
+    given = rgw("infer", tmp_path, *FEW, "--json", "--eos-token", "<|over|>").document
+    assert given["schema"]["turn"]["end"] == ["<|over|>"]
+
+
+def test_the_document(rgw: Rgw) -> None:
+    document = rgw("infer", EDITED, *FEW, "--name", "mine", "--json").document
+    assert (document["version"], document["proved"], document["schema"]["name"]) == (1, True, "mine")
+    paths = [explanation["path"] for explanation in document["explanations"]]
+    assert "dialects.response_template.fields.tool_calls.open_pattern" in paths
+
+
+def test_what_is_not_proved_comes_with_its_counterexample(rgw: Rgw, unprovable: Path) -> None:
+    outcome = rgw("infer", unprovable, *FEW)
+    assert outcome.code == 1
+    assert outcome.out.startswith("# not proved:")
+    assert "counterexample" in outcome.out
+
+
+@pytest.mark.parametrize("mode", ["--json", "--quiet"])
+def test_what_is_not_proved_is_told_a_script(rgw: Rgw, unprovable: Path, mode: str) -> None:
+    outcome = rgw("infer", unprovable, *FEW, mode)
+    assert outcome.code == 1
+    assert "not proved" in outcome.err
+
+
+def test_a_proved_schema_is_written_and_recognised(rgw: Rgw, tmp_path: Path) -> None:
+    overlay = tmp_path / "registry"
+    outcome = rgw("infer", EDITED, *FEW, "--name", "mine", "--write", "--registry", overlay)
+    assert outcome.code == 0, outcome.err
+    detection = rgw("detect", EDITED, "--registry", overlay, "--json").document["results"][0]
+    assert (detection["status"], detection["schema"]["name"]) == ("recognised", "mine")
+
+
+def test_what_is_not_proved_is_never_written(rgw: Rgw, unprovable: Path, tmp_path: Path) -> None:
+    overlay = tmp_path / "registry"
+    assert rgw("infer", unprovable, *FEW, "--write", "--registry", overlay).code == 1
+    assert not overlay.exists()
+
+
+@pytest.mark.parametrize("arguments", [["--write"], ["--name", "No Name"]])
+def test_usage(rgw: Rgw, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RGW_REGISTRY", raising=False)
+    assert rgw("infer", EDITED, *FEW, *arguments).code == 2
+
+
+def test_a_ref_without_a_template(rgw: Rgw, tmp_path: Path) -> None:
+    (tmp_path / "tokenizer_config.json").write_text("{}", "utf-8")
+    assert rgw("infer", tmp_path).code == 3
