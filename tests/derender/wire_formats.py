@@ -503,7 +503,12 @@ WIRE_FORMATS = {
     "glm4_7": WireFormat(_glm("<think>", "</think>", ""), "<|assistant|>"),
     "glm4_moe": WireFormat(_glm("\n<think>", "</think>\n", "\n"), "<|assistant|>"),
     "gpt_oss": WireFormat(_harmony, "<|start|>assistant"),
-    "granite_4": WireFormat(_tagged("<|end_of_text|>", before_call="\n"), "<|start_of_role|>assistant<|end_of_role|>"),
+    "granite_4": WireFormat(
+        _tagged("<|end_of_text|>", before_call="\n"), "<|start_of_role|>assistant<|end_of_role|>", thinks=False
+    ),
+    "granite_4_think": WireFormat(
+        _tagged("<|end_of_text|>", before_call="\n"), "<|start_of_role|>assistant<|end_of_role|>"
+    ),
     "granite_4_vision": WireFormat(
         _tagged("<|end_of_text|>", begin=" " * 8, before_call="\n"),
         "<|start_of_role|>assistant<|end_of_role|>",
