@@ -23,11 +23,13 @@ class Choices:
     Attributes:
         unreserved: Delimiters that do stand in ordinary text.
         reserve_in_reasoning: Delimiters of calls may not stand in reasoning either.
+        layout_behind_text: The white space before a call belongs to it only where text stands before it.
         untyped: How a value without a type is read; `None`: as the notation suggests.
     """
 
     unreserved: frozenset[str] = frozenset()
     reserve_in_reasoning: bool = False
+    layout_behind_text: bool = False
     untyped: UntypedValues | None = None
 
 
@@ -146,7 +148,7 @@ class _Assembly:
         turn = self._turn
         calls = self._calls
         assert calls is not None
-        opened = self._header_again() + layout_pattern(turn.call_open.before) + self._before_each_call()
+        opened = self._header_again() + self._layout_before_calls() + self._before_each_call()
         opened += literal_pattern(turn.call_open.core)
         if not turn.call_open.core and not turn.section_open.core:
             opened += calls.beginning
@@ -160,6 +162,14 @@ class _Assembly:
         closed += layout_pattern(turn.call_close.behind) if closed or endings else ""
         closed += f"(?:{endings})?" if endings else ""
         return Surroundings(opened, closed)
+
+    def _layout_before_calls(self) -> str:
+        layout = layout_pattern(self._turn.call_open.before)
+        if not layout or not self._choices.layout_behind_text:
+            return layout
+        closed = self._turn.reasoning_close
+        behind_thought = rf"(?<!{escaped(closed.core + closed.behind)}\s{{0,8}})" if closed is not None else ""
+        return rf"(?:{behind_thought}(?<!\A\s{{0,8}}){layout})?"
 
     def _before_each_call(self) -> str:
         """What opens the section before the first call; the others follow a call, and a separator if there is one."""

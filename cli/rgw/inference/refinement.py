@@ -11,6 +11,8 @@ from rgw.model import IssueCode
 from rgw.proof.certificate import Check, Proof
 from rgw.registry.model import UntypedValues
 
+_TEXT_AND_LAYOUT = frozenset({"text: outer white space", "text: dropped", "text: made up"})
+
 
 def refinements(choices: Choices, calls: CallForm | None, proof: Proof) -> Iterator[Choices]:
     """The choices that may mend what stands against a candidate, the likeliest first."""
@@ -24,6 +26,8 @@ def refinements(choices: Choices, calls: CallForm | None, proof: Proof) -> Itera
     }
     if check is Check.ROUND_TRIP and stray - choices.unreserved:
         yield replace(choices, unreserved=choices.unreserved | stray)
+    if _TEXT_AND_LAYOUT & {*trip.notes} and not choices.layout_behind_text:
+        yield replace(choices, layout_behind_text=True)
     prints_python = calls is not None and calls.untyped_values is UntypedValues.TEXT and calls.python_constants
     if prints_python and choices.untyped is None:
         yield replace(choices, untyped=UntypedValues.PYTHON)

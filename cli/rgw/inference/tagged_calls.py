@@ -148,10 +148,11 @@ def _quotes(tag: _Tag, sightings: Sequence[Sighting]) -> _Quotes | None:
 
 
 def _quoted_pattern(quotes: _Quotes, value: str) -> str:
-    """A value between quotes, or one without a character that asks for them; JSON may hold any."""
+    """A value between quotes, or one without a character that asks for them; strings in a list or object hold any."""
     opening, closing = literal_pattern(quotes.open), literal_pattern(quotes.close)
     never = "".join(map(_in_class, quotes.characters))
-    plain = rf"[^{never}]*|[\[{{]{value}[\]}}]"
+    string = r"""'(?:[^'\\\n]|\\.)*+'|"(?:[^"\\\n]|\\.)*+\""""
+    plain = rf"[^{never}]*|[\[{{](?:{string}|[^'\"{never}])*[\]}}]"
     return rf"(?P<quoted>{opening})?(?P<value>(?(quoted){value}|(?:{plain})))(?(quoted){closing})"
 
 

@@ -161,7 +161,7 @@ class TurnReader:
 
     def form(self) -> TurnForm:
         """The literals of a turn."""
-        header_again = any(each.output.startswith(self._anchors) for each in self._sightings)
+        header_again = any(each.after_tool and each.output.startswith(self._anchors) for each in self._sightings)
         turn = TurnForm(self._anchors, prefill=self._sightings[0].prefill, header_again=header_again)
         turn = self._with_reasoning(turn)
         self._take_thoughts_out_of_text(turn)
