@@ -232,6 +232,29 @@ def test_text_that_looks_like_a_thought_can_only_come_back_as_one(pool: RenderPo
     assert trip.outcome is Outcome.TEMPLATE_LOSSY
 
 
+@pytest.mark.parametrize("text", ["<think></think>", "<think>a b</think>", "<think>a</think>b", " <think>a</think> b "])
+def test_a_template_without_reasoning_says_nothing_about_text_that_begins_with_a_thought(
+    pool: RenderPool, text: str
+) -> None:
+    (trip,) = mute(pool, conversation(text), FIELDS)
+    assert (trip.outcome, trip.notes) == (Outcome.TEMPLATE_LOSSY, ("text: read as reasoning",))
+
+
+@pytest.mark.parametrize("opening", ["<think>x?", "<think>.?"])
+def test_text_that_the_schema_swallows_with_a_thought_is_misread(pool: RenderPool, opening: str) -> None:
+    fields = {**FIELDS, "reasoning_content": {"open_pattern": opening, "close": "</think>", "content": "text"}}
+    (trip,) = mute(pool, conversation("<think>x y</think>b"), fields)
+    assert trip.outcome is Outcome.SILENT
+
+
+def mute(pool: RenderPool, meant: Conversation, fields: Any) -> list[Trip]:
+    """The trip of a turn with a template that writes no reasoning."""
+    derenderer = Derenderer(schema(fields))
+    studio = Studio(pool, TEMPLATE.replace("message.reasoning_content", "none"), Shape(), derenderer)
+    turns = [turn for turn in studio.turns([meant]) if isinstance(turn, CutTurn)]
+    return round_trips(studio, derenderer, turns, hostile=True)
+
+
 def test_what_is_ill_formed_is_flagged_with_its_codes(pool: RenderPool) -> None:
     trip = travel(pool, conversation("a</think>b"), hostile=True)
     assert (trip.outcome, trip.notes) == (Outcome.FLAGGED, ("stray_delimiter",))

@@ -15,6 +15,7 @@ from typing import Any
 from rgw.derender import Derenderer
 from rgw.model import ParsedOutput, Severity
 from rgw.proof.model import Call, Turn, canonical, same_calls, same_turn, turn_of
+from rgw.proof.shapes import ReasoningForm
 from rgw.proof.turns import CutTurn, Studio
 
 
@@ -81,11 +82,28 @@ def round_trips(
             trips.append(Trip(turn, typed, parsed, Outcome.FLAGGED, error_codes(parsed)))
         elif same_turn(meant, back):
             trips.append(Trip(turn, typed, parsed, Outcome.EXACT))
-        elif notes := next(misread):
+        elif (notes := next(misread)) and hostile and _began_as_thought(studio, derenderer, meant, back):
+            trips.append(Trip(turn, typed, parsed, Outcome.TEMPLATE_LOSSY, ("text: read as reasoning",)))
+        elif notes:
             trips.append(Trip(turn, typed, parsed, Outcome.SILENT, notes))
         else:
             trips.append(Trip(turn, typed, parsed, Outcome.TEMPLATE_LOSSY, differences(meant, back)))
     return trips
+
+
+def _began_as_thought(studio: Studio, derenderer: Derenderer, meant: Turn, back: Turn) -> bool:
+    """Whether the text began with a thought, markers and all, and came back as that thought and the rest.
+
+    A template that writes no reasoning can write none for what came back, and so says nothing about the reading.
+    """
+    if studio.shape.reasoning is not ReasoningForm.NONE or not same_calls(meant.calls, back.calls):
+        return False
+    thought = meant.text.strip().removesuffix(back.text.strip()).strip()
+    markers = derenderer.schema.turn.reserved
+    opening = next((marker for marker in markers if thought.startswith(marker)), "")
+    closing = next((marker for marker in markers if thought.endswith(marker)), "")
+    between = thought.removeprefix(opening).removesuffix(closing)
+    return bool(opening and closing) and opening != closing and between.split() == back.reasoning.split()
 
 
 def error_codes(parsed: ParsedOutput) -> tuple[str, ...]:
