@@ -161,13 +161,18 @@ class TurnReader:
 
     def form(self) -> TurnForm:
         """The literals of a turn."""
-        header_again = any(each.after_tool and each.output.startswith(self._anchors) for each in self._sightings)
+        header_again = any(each.output.startswith(self._anchors) for each in self._behind_results())
         turn = TurnForm(self._anchors, prefill=self._sightings[0].prefill, header_again=header_again)
         turn = self._with_reasoning(turn)
         self._take_thoughts_out_of_text(turn)
         turn = self._with_text(turn)
         turn = self._with_calls(turn)
         return self._with_endings(turn)
+
+    def _behind_results(self) -> list[Sighting]:
+        """The turns that answer a tool, where their prompt ends as any other does."""
+        prefills = {each.prefill for each in self._sightings if not each.after_tool}
+        return [each for each in self._sightings if each.after_tool and each.prefill in prefills]
 
     def _without_header(self, stretch: Stretch) -> Stretch:
         """The stretch at the start of a turn without a header that the prompt has written already."""
