@@ -14,7 +14,21 @@ import typer
 from typer.main import get_command
 
 from rgw import __version__
-from rgw.commands import check, detect, diff, explain, infer, lint, lock, parse, prove, register, registry, resync
+from rgw.commands import (
+    check,
+    detect,
+    diff,
+    explain,
+    export,
+    infer,
+    lint,
+    lock,
+    parse,
+    prove,
+    register,
+    registry,
+    resync,
+)
 from rgw.errors import RgwError
 from rgw.output import Output, OutputError
 
@@ -32,6 +46,7 @@ application.command("check")(check.check)
 application.command("detect")(detect.detect)
 application.command("diff")(diff.diff)
 application.command("explain")(explain.explain)
+application.command("export")(export.export)
 application.command("infer")(infer.infer)
 application.command("lint")(lint.lint)
 application.command("lock")(lock.lock)
