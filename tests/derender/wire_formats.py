@@ -413,6 +413,22 @@ def _normal_llama4(output: str) -> str:
     return output.replace("<|python_start|>", "").replace("<|python_end|>", "")
 
 
+def _hunyuan_3(suffix: str) -> Callable[[Turn], str]:
+    def call(_: int, name: str, arguments: dict[str, Any]) -> str:
+        key, value = f"<arg_key{suffix}>{{0}}</arg_key{suffix}>", f"<arg_value{suffix}>{{1}}</arg_value{suffix}>"
+        pairs = _pairs(arguments, f"{key}\n{value}\n")
+        return f"<tool_call{suffix}>{name}<tool_sep{suffix}>\n{pairs}</tool_call{suffix}>"
+
+    return _in_section(
+        f"<｜hy_eos{suffix}｜>",
+        f"<tool_calls{suffix}>\n",
+        f"\n</tool_calls{suffix}>",
+        call,
+        between="\n",
+        thought=(f"<think{suffix}>", f"</think{suffix}>"),
+    )
+
+
 def _apriel_call(_: int, name: str, arguments: dict[str, Any]) -> str:
     return _json_call(name, arguments)
 
@@ -534,20 +550,8 @@ WIRE_FORMATS = {
         ),
         "<｜hy_Assistant｜>",
     ),
-    "hunyuan_3": WireFormat(
-        _in_section(
-            "<｜hy_eos｜>",
-            "<tool_calls>\n",
-            "\n</tool_calls>",
-            lambda _, name, arguments: (
-                f"<tool_call>{name}<tool_sep>\n"
-                + _pairs(arguments, "<arg_key>{0}</arg_key>\n<arg_value>{1}</arg_value>\n")
-                + "</tool_call>"
-            ),
-            between="\n",
-        ),
-        "<｜hy_Assistant｜>",
-    ),
+    "hunyuan_3": WireFormat(_hunyuan_3(""), "<｜hy_Assistant｜>"),
+    "hunyuan_3_opensource": WireFormat(_hunyuan_3(":opensource"), "<｜hy_Assistant:opensource｜>"),
     "hyperclovax": WireFormat(
         _hyperclovax, "<|im_start|>assistant", normal=lambda output: output.removesuffix("<|im_end|>")
     ),
