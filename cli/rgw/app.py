@@ -15,6 +15,7 @@ from typer.main import get_command
 
 from rgw import __version__
 from rgw.commands import (
+    apply,
     check,
     detect,
     diff,
@@ -42,6 +43,7 @@ application = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
+application.command("apply")(apply.apply)
 application.command("check")(check.check)
 application.command("detect")(detect.detect)
 application.command("diff")(diff.diff)

@@ -20,6 +20,7 @@ CONTROL = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 # With strangers' text in every place that the command reads; MODEL is a directory whose name and template are hostile.
 HOSTILE_ARGUMENTS: dict[str, list[str]] = {
+    "apply": ["MODEL", "OTHER", "--conversations", "1"],
     "check": ["--lock", "hostile.lock", *KIOSK, "--conversations", "1"],
     "detect": ["MODEL", "MISSING", *KIOSK],
     "diff": ["MODEL", "OTHER"],
@@ -39,6 +40,7 @@ HOSTILE_ARGUMENTS: dict[str, list[str]] = {
 
 # Where the answer cannot be known. No command may exit 0 then.
 UNKNOWN_ARGUMENTS: dict[str, list[str]] = {
+    "apply": ["MODEL", "MODEL", "--conversations", "1"],
     "check": ["--lock", "hostile.lock", *KIOSK, "--fail-on", "breaking", "--conversations", "1"],
     "detect": ["MODEL", *KIOSK],
     "diff": ["MODEL", "MISSING"],
