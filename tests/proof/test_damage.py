@@ -94,6 +94,13 @@ def test_damage_is_flagged_or_read_as_what_it_says(pool: RenderPool) -> None:
     assert {one.outcome for one in damaged} == {Outcome.FLAGGED, Outcome.EXACT}
 
 
+def test_a_slash_that_damage_escaped_in_json_is_a_slash(pool: RenderPool) -> None:
+    studio, derenderer, whole = trip(pool, schema(), Turn(Role.ASSISTANT, calls=(Call("f", {"a": "\n" * 40}),)))
+    damaged = [mutations(studio, derenderer, [whole], ("/x",), Random(seed)) for seed in range(20)]
+    outcomes = {trip.outcome for trips in damaged for trip in trips if "\\/x" in trip.turn.output}
+    assert outcomes == {Outcome.EXACT}
+
+
 def test_damage_that_changes_a_call_without_a_word_is_misread(pool: RenderPool) -> None:
     studio, _, whole = trip(pool, schema())
     damaged = mutations(studio, Repairing(schema()), [whole], DELIMITERS, Random(0))
