@@ -43,7 +43,9 @@ def test_every_guide_is_listed_in_the_index() -> None:
 def test_make_help_describes_every_target() -> None:
     makefile = (REPOSITORY / "Makefile").read_text("utf-8")
     targets = set(re.findall(r"^\.PHONY: (\S+)$", makefile, re.MULTILINE))
-    listing = subprocess.run(["make", "help"], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
+    listing = subprocess.run(
+        ["make", "--no-print-directory", "help"], cwd=REPOSITORY, capture_output=True, text=True, check=True
+    ).stdout
     described = {line.split()[0] for line in listing.splitlines() if len(line.split()) > 1}
     assert described == targets
 
