@@ -110,9 +110,14 @@ def _bare(schema: str, output: str) -> str:
     return output.removesuffix(max(ends, key=len)) if ends else output
 
 
-WITHOUT_WRITER = set(
-    ["glm4", "hermes_llama3", "intellect_3", "iquest_coder", "laguna", "laguna_xs_2", "ling", "mimo", "motif", "nanbeige4", "nemotron_3_ultra", "nemotron_nano_v2", "nemotron_toolcall", "openbuddy", "qwen3_5_json_values", "qwen3_coder_next", "qwq", "ring_2_5", "ring_2_6", "seed_coder", "seed_oss", "smolvlm", "step3_5", "step3_vl", "step_audio", "step_rlvr", "trinity", "xlam", "youtu", "zephyr"]
-)
+# fmt: off
+WITHOUT_WRITER = {
+    "glm4", "hermes_llama3", "intellect_3", "iquest_coder", "laguna", "laguna_xs_2", "ling", "mimo", "motif",
+    "nanbeige4", "nemotron_3_ultra", "nemotron_nano_v2", "nemotron_toolcall", "openbuddy", "qwen3_5_json_values",
+    "qwen3_coder_next", "qwq", "ring_2_5", "ring_2_6", "seed_coder", "seed_oss", "smolvlm", "step3_5", "step3_vl",
+    "step_audio", "step_rlvr", "trinity", "xlam", "youtu", "zephyr",
+}
+# fmt: on
 """Schemas that only `test_any_output_is_tiled_and_accounted_for` holds here; with their templates they are proved."""
 
 
