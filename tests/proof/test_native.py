@@ -62,13 +62,14 @@ def test_another_than_the_registered_one_that_proves(assessed: Any) -> None:
 def test_another_than_the_registered_one_that_misreads(assessed: Any) -> None:
     found = assessed(shipped(BLIND), "qwen3")
     assert (found.agreement, found.proves) == (Agreement.DISAGREE, False)
+    assert (found.is_superlinear, found.is_untried) == (False, False)
     assert found.message == "the native response_template differs from schema qwen3; it is not proved to read it"
 
 
 def test_the_registered_one(assessed: Any) -> None:
     own = load_registry().schema("qwen3").dialects[Dialect.RESPONSE_TEMPLATE]
     found = assessed(shipped(own), "qwen3")
-    assert (found.agreement, found.same_as) == (Agreement.SAME, ("qwen3",))
+    assert (found.agreement, found.same_as, found.attempt) == (Agreement.SAME, ("qwen3",), None)
     assert found.message == "the native response_template is that of schema qwen3"
 
 
@@ -77,6 +78,8 @@ def test_one_that_takes_minutes_reads_nothing(assessed: Any) -> None:
     found = assessed(shipped(slow.dialects[Dialect.RESPONSE_TEMPLATE]), "qwen3")
     assert found.attempt.status is Status.NOT_PROVED
     assert [finding.kind for finding in found.attempt.proof.findings] == ["superlinear"]
+    assert (found.is_superlinear, found.is_untried) == (True, True)
+    assert "it is not proved to read it: reading" in found.message
 
 
 @pytest.mark.parametrize("response_template", [{}, {"fields": {}}, {"fields": {"content": {"open": 3}}}])

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from proof.pairs import FIELDS, TEMPLATE, schema
+from rgw.proof import proving
 from rgw.proof.certificate import Check, FindingKind, Proof
 from rgw.proof.proving import prove
 from rgw.proof.roundtrip import Outcome
@@ -55,6 +56,35 @@ def test_the_same_seed_gives_the_same_certificate(pool: RenderPool, proof: Proof
     assert again == proof
     assert again.digest == proof.digest
     assert prove(TEMPLATE, schema(), count=COUNT, seed=1, pool=pool).digest != proof.digest
+
+
+def test_a_long_proof_is_the_sum_of_its_blocks(pool: RenderPool, proof: Proof, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proving, "LARGEST_BLOCK", COUNT)
+    long = prove(TEMPLATE, schema(), count=2 * COUNT, pool=pool)
+    rest = prove(TEMPLATE, schema(), count=COUNT, seed=2**32, pool=pool)
+    assert (long.conversations, long.seed) == (2 * COUNT, 0)
+    assert all(
+        long.counts[check][outcome] == proof.counts[check].get(outcome, 0) + rest.counts[check].get(outcome, 0)
+        for check in Check
+        for outcome in Outcome
+    )
+    lost = "text: outer white space"
+    assert long.losses[lost] == proof.losses[lost] + rest.losses[lost]
+    assert long.proved
+
+
+def test_the_blocks_of_a_long_proof_are_of_about_one_size() -> None:
+    blocks = proving._blocks(proving.blank_proof(TEMPLATE, schema(), count=2_002, seed=5))
+    assert [block.conversations for block in blocks] == [668, 667, 667]
+    assert [block.seed for block in blocks] == [5, 5 + 2**32, 5 + 2**33]
+
+
+def test_a_long_proof_ends_with_its_first_failing_block(pool: RenderPool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proving, "LARGEST_BLOCK", COUNT)
+    deaf = schema({name: field for name, field in FIELDS.items() if name != "tool_calls"})
+    proof = prove(TEMPLATE, deaf, count=100 * COUNT, pool=pool)
+    assert not proof.proved
+    assert proof.conversations == COUNT
 
 
 def test_the_certificate_is_plain_data(proof: Proof) -> None:

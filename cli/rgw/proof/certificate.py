@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
@@ -150,6 +151,32 @@ class Proof:
             "findings": [{"kind": finding.kind.value, "message": finding.message} for finding in self.findings],
             "counterexample": self.counterexample.to_dict() if self.counterexample else None,
         }
+
+
+def joined(proofs: Sequence[Proof]) -> Proof:
+    """One certificate for what was tried of one pair in several steps; the seed is that of the first."""
+
+    def total(counts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+        return dict(sorted(sum(map(Counter, counts), Counter[str]()).items()))
+
+    return replace(
+        proofs[0],
+        conversations=sum(proof.conversations for proof in proofs),
+        counts={
+            check: sum((Counter(proof.counts.get(check, {})) for proof in proofs), Counter[Outcome]())
+            for check in Check
+            if any(check in proof.counts for proof in proofs)
+        },
+        refused=total(proof.refused for proof in proofs),
+        uncut=sum(proof.uncut for proof in proofs),
+        losses=total(proof.losses for proof in proofs),
+        typed_losses=total(proof.typed_losses for proof in proofs),
+        carries_text=any(proof.carries_text for proof in proofs),
+        carries_reasoning=any(proof.carries_reasoning for proof in proofs),
+        carries_calls=any(proof.carries_calls for proof in proofs),
+        findings=tuple(dict.fromkeys(finding for proof in proofs for finding in proof.findings)),
+        counterexample=next((proof.counterexample for proof in proofs if proof.counterexample), None),
+    )
 
 
 def conversation_to_dict(conversation: Conversation) -> dict[str, Any]:

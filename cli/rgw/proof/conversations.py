@@ -10,8 +10,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cache
-from typing import Any, TypeVar
+from functools import lru_cache
+from typing import Any, NamedTuple, TypeVar
 
 from hypothesis import HealthCheck, Phase, Verbosity, given, settings
 from hypothesis import seed as with_seed
@@ -24,6 +24,7 @@ from rgw.proof.reproducible import backend
 _PLACEHOLDERS = [chr(0xE000 + number) for number in range(12)]
 
 _SHRINKING_TRIES = 500
+_LISTS_KEPT = 8
 
 _WORDS = (
     "yes",
@@ -131,10 +132,10 @@ _PROPERTIES: tuple[tuple[Mapping[str, Any], tuple[str, ...]], ...] = (
 @st.composite
 def _tools(draw: st.DrawFn) -> list[tuple[dict[str, Any], dict[str, tuple[str, ...]]]]:
     """Tool schemas, each with the kinds of value that its arguments take."""
-    names = draw(st.lists(st.sampled_from(_NAMES), min_size=1, max_size=3, unique=True))
-    return [_tool(name, draw(_parameters)) for name in names]
+    return [_tool(name, draw(_parameters)) for name in draw(_tool_names)]
 
 
+_tool_names = st.lists(st.sampled_from(_NAMES), min_size=1, max_size=3, unique=True)
 _parameters = st.dictionaries(st.sampled_from(_KEYS), st.sampled_from(_PROPERTIES), max_size=4)
 
 
@@ -150,53 +151,71 @@ def _tool(
     return {"type": "function", "function": function}, {key: kinds for key, (_, kinds) in parameters.items()}
 
 
+class _Contents(NamedTuple):
+    """What the last turn may hold: text and reasoning, and values by the JSON type that a tool declares."""
+
+    text: st.SearchStrategy[str]
+    values: Mapping[str, st.SearchStrategy[Any]]
+
+
+def _contents(text: st.SearchStrategy[str], strings: st.SearchStrategy[str]) -> _Contents:
+    return _Contents(text, {**_values(strings), "enum": st.sampled_from(("celsius", "1", "true"))})
+
+
+# Strategies are made once and not in each draw: making one costs more than drawing from it.
+_ORDINARY = _contents(_ordinary_text, _ordinary_string)
+_MIXED = _contents(st.one_of(_ordinary_text, _hostile_text), st.one_of(_ordinary_string, _hostile_text))
+_offered_tools = st.one_of(_tools(), _tools(), st.just([]))
+_coin = st.booleans()
+_one_in_three = st.integers(0, 2)
+_one_in_six = st.integers(0, 5)
+_earlier_rounds = st.sampled_from((0, 0, 1, 2))
+_earlier_calls = st.sampled_from((1, 2))
+_last_calls = st.sampled_from((1, 0, 1, 2, 3))
+_one_of_tools = {count: st.sampled_from(range(count)) for count in (1, 2, 3)}
+_one_of_kinds = {kinds: st.sampled_from(kinds) for _, kinds in _PROPERTIES}
+
+
 @st.composite
-def _conversations(draw: st.DrawFn, *, hostile: bool) -> Conversation:
-    text = st.one_of(_ordinary_text, _hostile_text) if hostile else _ordinary_text
-    values = dict(_values(st.one_of(_ordinary_string, _hostile_text) if hostile else _ordinary_string))
-    values["enum"] = st.sampled_from(("celsius", "1", "true"))
-    offered = draw(st.one_of(_tools(), _tools(), st.just([])))
+def _conversations(draw: st.DrawFn, contents: _Contents) -> Conversation:
+    offered = draw(_offered_tools)
 
     def call() -> Call:
-        tool, parameters = draw(st.sampled_from(offered))
+        tool, parameters = offered[draw(_one_of_tools[len(offered)])]
         arguments = {}
         for key, kinds in parameters.items():
-            if draw(st.integers(0, 5)) == 5:
+            if draw(_one_in_six) == 5:
                 continue
-            arguments[key] = draw(values[draw(st.sampled_from(kinds))])
+            arguments[key] = draw(contents.values[draw(_one_of_kinds[kinds])])
         return Call(tool["function"]["name"], arguments)
 
-    def calls(minimum: int) -> tuple[Call, ...]:
-        return (
-            tuple(call() for _ in range(draw(st.sampled_from((1, 0, 1, 2, 3) if minimum == 0 else (1, 2)))))
-            if offered
-            else ()
-        )
+    def calls(number: st.SearchStrategy[int]) -> tuple[Call, ...]:
+        return tuple(call() for _ in range(draw(number))) if offered else ()
 
-    def said(chance: int) -> str:
-        return draw(text) if draw(st.integers(0, chance)) else ""
+    def said() -> str:
+        return draw(contents.text) if draw(_one_in_three) else ""
 
-    turns = [Turn(Role.SYSTEM, draw(_words))] if draw(st.booleans()) else []
+    turns = [Turn(Role.SYSTEM, draw(_words))] if draw(_coin) else []
     turns.append(Turn(Role.USER, draw(_words)))
-    for _ in range(draw(st.sampled_from((0, 0, 1, 2)))):
-        earlier = calls(1) if draw(st.booleans()) else ()
+    for _ in range(draw(_earlier_rounds)):
+        earlier = calls(_earlier_calls) if draw(_coin) else ()
         turns.append(Turn(Role.ASSISTANT, "" if earlier else draw(_words), draw(_words), earlier))
         turns += [Turn(Role.TOOL, draw(_words), answers=answered.name) for answered in earlier]
         turns += [] if earlier else [Turn(Role.USER, draw(_words))]
-    last_calls = calls(0)
-    answer = said(2) if last_calls else draw(text)
-    turns.append(Turn(Role.ASSISTANT, answer, said(2), last_calls))
+    last_calls = calls(_last_calls)
+    answer = said() if last_calls else draw(contents.text)
+    turns.append(Turn(Role.ASSISTANT, answer, said(), last_calls))
     return Conversation(tuple(turns), tuple(tool for tool, _ in offered) if offered else None)
 
 
-BENIGN = _conversations(hostile=False)
+BENIGN = _conversations(_ORDINARY)
 """Ordinary conversations: what a correct schema must bring back."""
 
-HOSTILE = _conversations(hostile=True)
+HOSTILE = _conversations(_MIXED)
 """Conversations with placeholders for delimiters in text, reasoning and values: what may be refused, never misread."""
 
 
-@cache
+@lru_cache(maxsize=_LISTS_KEPT)
 def conversations(*, count: int, seed: int, hostile: bool) -> tuple[Conversation, ...]:
     """`count` conversations, the same ones for the same arguments."""
     collected: list[Conversation] = []

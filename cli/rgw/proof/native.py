@@ -10,6 +10,7 @@ from rgw.derender.native import digest_of, native_schema, schemas_like
 from rgw.detection import detect
 from rgw.errors import SourceError
 from rgw.proof.batch import Attempt, Pair, Status, certify
+from rgw.proof.certificate import Finding, FindingKind
 from rgw.registry.loader import Registry
 from rgw.templates.model import ResolvedTemplates
 from rgw.templates.rendering import RenderPool
@@ -37,7 +38,8 @@ class NativeAssessment:
         digest: sha256 of the native response template.
         registered: The schema that is registered for the chat template.
         same_as: The schemas of the registry that have this very response template, or were made from it.
-        attempt: Whether it proves to read the chat template; `None` where there is no chat template.
+        attempt: Whether it proves to read the chat template; `None` where there is no chat template, and where the
+            registered schema has it: that pair has been proved.
     """
 
     ref: str
@@ -61,6 +63,16 @@ class NativeAssessment:
         return Agreement.BOTH_READ if self.proves else Agreement.DISAGREE
 
     @property
+    def is_superlinear(self) -> bool:
+        """Whether the time that reading with it takes grows faster than what is read."""
+        return any(finding.kind is FindingKind.SUPERLINEAR for finding in self._problems)
+
+    @property
+    def is_untried(self) -> bool:
+        """Whether nothing is known of how it reads: it could not be put to the proof."""
+        return self.attempt is None or self.attempt.proof is None or bool(self._problems)
+
+    @property
     def message(self) -> str:
         """The same in one line."""
         proof = "it proves to read the chat template" if self.proves else f"it is not proved to read it{self._reason}"
@@ -76,7 +88,12 @@ class NativeAssessment:
     def _reason(self) -> str:
         if self.attempt is None:
             return ": there is no chat template"
-        return f": {self.attempt.message}" if self.attempt.message else ""
+        reasons = filter(None, [self.attempt.message, *(finding.message for finding in self._problems)])
+        return "".join(f": {reason}" for reason in reasons)
+
+    @property
+    def _problems(self) -> tuple[Finding, ...]:
+        return self.attempt.proof.findings if self.attempt and self.attempt.proof else ()
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -99,7 +116,7 @@ def assess_native(
     seed: int = 0,
     pool: RenderPool | None = None,
 ) -> NativeAssessment | None:
-    """Compare what a repository ships with the registry, by digest and by proof; `None` when it ships nothing.
+    """Compare what a repository ships with the registry, by digest and else by proof; `None` when it ships nothing.
 
     The native response template is measured before it reads anything: one whose time grows faster than linearly is
     not proved.
@@ -117,14 +134,19 @@ def assess_native(
     native = resolved.native_response_template
     if native is None:
         return None
-    detection = detect(resolved, registry)
+    schema = detect(resolved, registry).schema
+    registered = schema.name if schema else None
+    same_as = schemas_like(native, registry)
+    attempt = None if registered in same_as else _attempt(resolved, count=count, seed=seed, pool=pool)
+    return NativeAssessment(resolved.ref, digest_of(native), registered, same_as, attempt)
+
+
+def _attempt(resolved: ResolvedTemplates, *, count: int, seed: int, pool: RenderPool | None) -> Attempt | None:
     effective = resolved.effective
-    attempt = None
-    if effective is not None:
-        try:
-            pair = Pair(resolved.ref, effective.sha256, effective.text, native_schema(resolved))
-            attempt = certify(pair, count=count, seed=seed, pool=pool)
-        except SourceError as error:
-            attempt = Attempt(resolved.ref, Status.ERROR, effective.sha256, message=str(error))
-    registered = detection.schema.name if detection.schema else None
-    return NativeAssessment(resolved.ref, digest_of(native), registered, schemas_like(native, registry), attempt)
+    if effective is None:
+        return None
+    try:
+        pair = Pair(resolved.ref, effective.sha256, effective.text, native_schema(resolved))
+    except SourceError as error:
+        return Attempt(resolved.ref, Status.ERROR, effective.sha256, message=str(error))
+    return certify(pair, count=count, seed=seed, pool=pool)

@@ -15,7 +15,7 @@ from statistics import mean
 import rgw
 from rgw.derender import Derenderer
 from rgw.model import SegmentKind
-from rgw.proof.certificate import Check, Counterexample, Finding, FindingKind, Proof
+from rgw.proof.certificate import Check, Counterexample, Finding, FindingKind, Proof, joined
 from rgw.proof.conversations import BENIGN, HOSTILE, conversations, smallest, with_delimiters
 from rgw.proof.model import Conversation
 from rgw.proof.mutation import mutations
@@ -30,6 +30,10 @@ from rgw.templates.rendering import FailureKind, RenderFailure, RenderPool
 TRUNCATED_CHARACTERS = 10
 """Characters at which turns are truncated, for each conversation."""
 
+LARGEST_BLOCK = 1_000
+"""Conversations tried at once: a longer proof is made block by block, and takes no more memory."""
+
+_SEEDS_BETWEEN_BLOCKS = 2**32
 _LONGEST_TRUNCATED = 400
 _LONGEST_MEAN_TURN = 10_000
 _REASONS_KEPT = 5
@@ -52,9 +56,13 @@ def prove(  # noqa: PLR0913 - each is a choice of its own, and all but two are b
         template: The chat template; it is only ever rendered in bounded workers.
         schema: The response schema.
         count: How many benign conversations, and as many hostile ones.
-        seed: The same seed gives the same conversations and the same certificate.
+        seed: The same seed gives the same conversations and the same certificate. Of many conversations, the first
+            `LARGEST_BLOCK` or fewer come from it, the others from seeds far from it.
         pool: Where to render; by default a pool of this call's own.
         shrink: Make the counterexample of a pair that is not proved small, which takes some seconds.
+
+    Returns:
+        The certificate. It counts fewer conversations than were asked for when a block of them was not proved.
 
     Raises:
         EngineError: The installed transformers cannot run the schema.
@@ -65,13 +73,33 @@ def prove(  # noqa: PLR0913 - each is a choice of its own, and all but two are b
     tokens = {"eos_token": schema.turn.end[0]} if schema.turn.end else {}
     with nullcontext(pool) if pool is not None else RenderPool(limits=PROOF_LIMITS) as workers:
         workers.start()
-        conversations(count=count, seed=seed, hostile=False)
+        blocks = _blocks(blank)
+        conversations(count=blocks[0].conversations, seed=seed, hostile=False)
         renderer = StrictRenderer(workers)
         try:
             studio = Studio(renderer, template, discover(renderer, template), derenderer, tokens=tokens)
-            return _Trial(studio, derenderer, blank, shrink=shrink).verdict()
+            return _first_failing_or_all(_Trial(studio, derenderer, block, shrink=shrink).verdict() for block in blocks)
         except ShapeError as error:
             return replace(blank, findings=(_finding(error.failure),))
+
+
+def _blocks(blank: Proof) -> list[Proof]:
+    """Certificates to fill in, of about the same number of conversations each."""
+    number = max(1, -(-blank.conversations // LARGEST_BLOCK))
+    size, larger = divmod(blank.conversations, number)
+    return [
+        replace(blank, conversations=size + (block < larger), seed=blank.seed + block * _SEEDS_BETWEEN_BLOCKS)
+        for block in range(number)
+    ]
+
+
+def _first_failing_or_all(proofs: Iterable[Proof]) -> Proof:
+    tried: list[Proof] = []
+    for proof in proofs:
+        tried.append(proof)
+        if not proof.proved:
+            break
+    return joined(tried)
 
 
 def blank_proof(template: str, schema: Schema, *, count: int, seed: int) -> Proof:
