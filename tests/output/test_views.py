@@ -63,6 +63,7 @@ GOOD = Reading(
         reasoning="why",
         text="so",
         tool_uses=[{"name": "go", "input": {"to": "Paris"}}, {"name": "stop", "input": {}}],
+        end_of_turn=True,
         segments=(
             segment(SegmentKind.DELIMITER, 0, 7),
             segment(SegmentKind.REASONING, 7, 10),
@@ -110,6 +111,12 @@ def test_a_clean_turn_shows_what_it_means_and_where_each_byte_went() -> None:
             "   │ d──────r──d───────t─",
         ]
     )
+
+
+def test_a_turn_that_may_have_been_cut_says_so_in_the_headline() -> None:
+    cut = ParsedOutput(text="so", segments=(segment(SegmentKind.TEXT, 0, 2),))
+    shown = seen(turns.view(Reading("cut.txt", "so", "qwen3", "engine 1", cut)))
+    assert shown.startswith("✓ clean  cut.txt  2 characters, no end-of-turn marker\n")
 
 
 def test_an_ill_formed_turn_is_unmistakable_and_has_no_panels() -> None:

@@ -87,11 +87,12 @@ def headline(reading: Reading) -> Text:
     """Which input, with what result, and what read it."""
     result = verdict(reading.parsed)
     mark, style = _MARKS[result.state]
+    ending = "" if reading.parsed.end_of_turn else ", no end-of-turn marker"
     return Text.assemble(
         (f"{mark} {result.words}", style),
         "  ",
         line(str(reading.id), "bold"),
-        (f"  {len(reading.output):,} characters\n  read with ", DIM),
+        (f"  {len(reading.output):,} characters{ending}\n  read with ", DIM),
         line(reading.schema, NAME),
         line(f" on {reading.engine}", DIM),
     )
