@@ -5,24 +5,27 @@ Templates are only rendered when one has changed.
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from rgw.derender.native import digest_of
+from rgw.differences.changes import text_difference
 from rgw.drift.model import Evidence, Severity
 from rgw.errors import EngineError, RegistryError
 from rgw.registry.loader import Registry
+from rgw.templates.model import ResolvedTemplates
 from rgw.templates.similarity import layout_variants, line_fingerprint, similarity
 
 if TYPE_CHECKING:
     from rgw.proof.behaviour import Behaviour
+    from rgw.proof.native import NativeAssessment
     from rgw.templates.rendering import RenderPool
 
 CONVERSATIONS = 200
-_DIFF_CONTEXT = 2
 _DIFF_LINES = 200
+_LINE_LENGTH = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,7 @@ class Assessor:
         self._proofs: dict[tuple[str, str], bool | None] = {}
         self._behaviours: dict[str, Behaviour | None] = {}
         self._proving_schemas: dict[str, tuple[str, ...]] = {}
+        self._natives: dict[tuple[str, str], NativeAssessment] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -76,15 +80,15 @@ class Assessor:
             text: The template as it is.
             schema: The schema that reads what the old one wrote, if any.
         """
-        diff, added, removed = _text_difference(before, text)
+        difference = text_difference(before.text, text) if before and before.text is not None else None
         differences = self._differences(before, text)
         proves = self.proves(sha256, text, schema) if schema else None
         severity = _severity(proves=proves, identical=differences == ())
         evidence = Evidence(
             before=before.sha256 if before else None,
             after=sha256,
-            lines_added=added,
-            lines_removed=removed,
+            lines_added=difference.added if difference else None,
+            lines_removed=difference.removed if difference else None,
             renders_identically=None if differences is None else not differences,
             differing_probes=differences or (),
             schema=schema,
@@ -92,6 +96,7 @@ class Assessor:
             proving_schemas=self._proving(sha256, text, schema, proves),
         )
         words = [self._text_words(before, text, evidence), _render_words(evidence), _proof_words(evidence)]
+        diff = shortened(difference.diff) if difference else ""
         return Assessment(severity, "; ".join(filter(None, words)), evidence, diff)
 
     def proves(self, sha256: str, text: str, schema: str) -> bool | None:
@@ -99,6 +104,24 @@ class Assessor:
         if (sha256, schema) not in self._proofs:
             self._proofs[sha256, schema] = self._try(text, schema)
         return self._proofs[sha256, schema]
+
+    def native(self, resolved: ResolvedTemplates) -> NativeAssessment | None:
+        """How the response template that a model ships itself agrees with the registry; `None` when it ships none."""
+        from rgw.proof.native import assess_native
+
+        if resolved.native_response_template is None:
+            return None
+        effective = resolved.effective
+        question = digest_of(resolved.native_response_template), effective.sha256 if effective else ""
+        found = self._natives.get(question)
+        if found is None:
+            found = assess_native(resolved, self._registry, count=self._conversations, pool=self._pool)
+            assert found is not None
+            if (
+                found.attempt is None or found.attempt.proof is not None
+            ):  # what went wrong is told with the model's name
+                self._natives[question] = found
+        return found
 
     def _text_words(self, before: OldTemplate | None, text: str, evidence: Evidence) -> str:
         """What differs in the text; where only the hash of the old one is known, by the line fingerprints."""
@@ -178,17 +201,13 @@ def _severity(*, proves: bool | None, identical: bool) -> Severity:
     return Severity.COSMETIC if identical else Severity.COMPATIBLE
 
 
-def _text_difference(before: OldTemplate | None, text: str) -> tuple[str, int | None, int | None]:
-    """A unified diff, and how many lines came and went."""
-    if before is None or before.text is None:
-        return "", None, None
-    old, new = before.text.splitlines(), text.splitlines()
-    lines = list(difflib.unified_diff(old, new, "before", "now", lineterm="", n=_DIFF_CONTEXT))
-    changes = [line[:1] for line in lines[2:]]
-    shown = lines[:_DIFF_LINES]
+def shortened(diff: str) -> str:
+    """A diff without what nobody would read: its first lines, and of a long line the beginning."""
+    lines = diff.split("\n")
+    shown = [line if len(line) <= _LINE_LENGTH else f"{line[:_LINE_LENGTH]}…" for line in lines[:_DIFF_LINES]]
     if len(lines) > len(shown):
         shown.append(f"… {len(lines) - len(shown)} more lines")
-    return "\n".join(shown), changes.count("+"), changes.count("-")
+    return "\n".join(shown)
 
 
 def _render_words(evidence: Evidence) -> str:

@@ -13,6 +13,7 @@ from dataclasses import MISSING, asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+from rgw.derender.native import digest_of
 from rgw.drift.samples import sample_results
 from rgw.errors import EngineError, SourceError, UsageError
 from rgw.registry.loader import Registry
@@ -24,6 +25,7 @@ from rgw.templates.model import EMBEDDED_SOURCE, PROCESSOR_SOURCES, ChatTemplate
 
 LOCKFILE = "rgw.lock"
 VERSION = 1
+LOCK_AGAIN = "look at it, then take it over with `rgw lock`"
 
 _HEADER = (
     "# Written by `rgw lock`: the models that this project uses, as they were. `rgw check` says what has changed.\n"
@@ -63,6 +65,7 @@ class LockedModel:
         revision: The branch, tag or commit that is followed; `None` for the main branch, and for anything local.
         commit: The commit that it stood for; `None` for anything local.
         templates: Every chat template.
+        native: A digest of the response template that it ships itself; `None` when none was locked.
         line: The line of its entry, counted from 1.
     """
 
@@ -70,6 +73,7 @@ class LockedModel:
     revision: str | None
     commit: str | None
     templates: tuple[LockedTemplate, ...]
+    native: str | None = None
     line: int = 1
 
 
@@ -108,6 +112,12 @@ def template_key(template: ChatTemplate | LockedTemplate) -> tuple[str, str]:
     if template.source in PROCESSOR_SOURCES:
         return template.name, "processor"
     return template.name, "GGUF" if template.source == EMBEDDED_SOURCE else ""
+
+
+def native_digest(resolved: ResolvedTemplates) -> str | None:
+    """A digest of the response template that a model ships itself; `None` when it ships none."""
+    native = resolved.native_response_template
+    return digest_of(native) if native is not None else None
 
 
 def schema_digest(schema: Schema) -> str:
@@ -227,6 +237,7 @@ def _locked(revision: str | None, resolved: ResolvedTemplates | UnresolvedTempla
     return LockedModel(
         ref=resolved.ref,
         revision=revision,
+        native=native_digest(resolved),
         commit=resolved.revision,
         templates=tuple(
             LockedTemplate(
@@ -260,17 +271,20 @@ def _model_to_dict(model: LockedModel) -> dict[str, Any]:
         "ref": model.ref,
         **({"revision": model.revision} if model.revision else {}),
         **({"commit": model.commit} if model.commit else {}),
+        **({"native_response_template": model.native} if model.native else {}),
         "templates": [asdict(template) for template in model.templates],
     }
 
 
 def _read_model(entry: Located, schemas: dict[str, LockedSchema]) -> LockedModel:
-    keys = entry.record(required=("ref", "templates"), optional=("revision", "commit"))
+    keys = entry.record(required=("ref", "templates"), optional=("revision", "commit", "native_response_template"))
+    native = keys.get("native_response_template")
     return LockedModel(
         ref=keys["ref"].nonempty_text(),
         revision=keys["revision"].nonempty_text() if "revision" in keys else None,
         commit=keys["commit"].matching(_COMMIT, "a full commit") if "commit" in keys else None,
         templates=tuple(_read_template(item, schemas) for item in keys["templates"].items()),
+        native=native.matching(SHA256, "64 lower-case hexadecimal digits") if native else None,
         line=entry.line,
     )
 

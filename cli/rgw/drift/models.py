@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from rgw.drift.assessment import Assessor, OldTemplate
-from rgw.drift.lockfile import Lock, LockedModel, LockedTemplate, registered_schema, schema_digest, template_key
+from rgw.drift.lockfile import (
+    LOCK_AGAIN,
+    Lock,
+    LockedModel,
+    LockedTemplate,
+    native_digest,
+    registered_schema,
+    schema_digest,
+    template_key,
+)
 from rgw.drift.model import Evidence, Finding, FindingKind, Place, Severity, Subject
+from rgw.drift.natives import native_finding
 from rgw.drift.repositories import obstacle_finding, obstacle_subject, renamed_finding
 from rgw.registry.loader import Registry
 from rgw.templates.model import ChatTemplate, ResolvedTemplates, UnresolvedTemplates
 from rgw.templates.resolve import is_local, resolve_places
-
-_LOCK_AGAIN = "look at it, then take it over with `rgw lock`"
 
 
 def check_models(
@@ -27,8 +35,7 @@ def check_models(
         lockfile: The path of the lockfile, for places.
     """
     now = resolve_places((model.ref, model.revision) for model in lock.models)
-    changed = [model for model in lock.models if _has_changed(model, now[model.ref, model.revision])]
-    old_texts = _old_texts(changed)
+    past = _Past(model for model in lock.models if _has_changed(model, now[model.ref, model.revision]))
     for model in lock.models:
         place = Place(lockfile, model.line)
         resolved = now[model.ref, model.revision]
@@ -36,21 +43,30 @@ def check_models(
             gone = obstacle_finding(resolved, model.ref, place, Severity.BREAKING)
             yield obstacle_subject(resolved, model.ref, place), [gone]
         else:
-            comparison = _Comparison(model, resolved, lock, registry, assessor, place, old_texts)
+            comparison = _Comparison(model, resolved, lock, registry, assessor, place, past)
             yield Subject(model.ref, place), list(comparison.findings())
 
 
 def _has_changed(model: LockedModel, resolved: ResolvedTemplates | UnresolvedTemplates) -> bool:
     if isinstance(resolved, UnresolvedTemplates):
         return False
-    return {template.sha256 for template in model.templates} != {template.sha256 for template in resolved.templates}
+    templates = {template.sha256 for template in model.templates} != {found.sha256 for found in resolved.templates}
+    return templates or (model.native is not None and model.native != native_digest(resolved))
 
 
-def _old_texts(models: Iterable[LockedModel]) -> dict[str, str]:
-    """The texts of templates as they were locked, by hash, as far as the hub or the cache still has the commits."""
-    places = [(model.ref, model.commit) for model in models if model.commit and not is_local(model.ref)]
-    read = [found for found in resolve_places(places).values() if isinstance(found, ResolvedTemplates)]
-    return {template.sha256: template.text for found in read for template in found.templates}
+class _Past:
+    """What models were when they were locked, as far as the hub or the cache still has the commits.
+
+    Attributes:
+        texts: The texts of templates, by hash.
+        natives: The response templates that models shipped themselves, by digest.
+    """
+
+    def __init__(self, models: Iterable[LockedModel]) -> None:
+        places = [(model.ref, model.commit) for model in models if model.commit and not is_local(model.ref)]
+        read = [found for found in resolve_places(places).values() if isinstance(found, ResolvedTemplates)]
+        self.texts = {template.sha256: template.text for found in read for template in found.templates}
+        self.natives = {native_digest(found): found.native_response_template for found in read}
 
 
 class _Comparison:
@@ -64,7 +80,7 @@ class _Comparison:
         registry: Registry,
         assessor: Assessor,
         place: Place,
-        old_texts: Mapping[str, str],
+        past: _Past,
     ) -> None:
         self._model = model
         self._resolved = resolved
@@ -72,7 +88,7 @@ class _Comparison:
         self._registry = registry
         self._assessor = assessor
         self._place = place
-        self._old_texts = old_texts
+        self._past = past
 
     def findings(self) -> Iterator[Finding]:
         if renamed := renamed_finding(self._resolved, self._model.ref, self._place):
@@ -82,6 +98,9 @@ class _Comparison:
         for key in sorted(before.keys() | after.keys()):
             if found := self._compare(before.get(key), after.get(key)):
                 yield found
+        native = self._past.natives.get(self._model.native)
+        if found := native_finding(self._model, self._resolved, native, self._assessor, self._place):
+            yield found
 
     def _compare(self, before: LockedTemplate | None, after: ChatTemplate | None) -> Finding | None:
         if after is None:
@@ -121,7 +140,7 @@ class _Comparison:
         return self._finding(FindingKind.TEMPLATE_REMOVED, severity, what, (before.name, before.sha256))
 
     def _assessed(self, kind: FindingKind, what: str, before: LockedTemplate, after: ChatTemplate) -> Finding:
-        old = OldTemplate(before.sha256, self._old_texts.get(before.sha256))
+        old = OldTemplate(before.sha256, self._past.texts.get(before.sha256))
         assessment = self._assessor.assess(old, after.sha256, after.text, before.schema)
         registered = registered_schema(self._registry, after.sha256)
         known = f"registered for {registered}" if registered else "not registered"
@@ -130,7 +149,7 @@ class _Comparison:
             assessment.severity,
             f"{what}: {assessment.words}; the new one is {known}",
             (before.name, before.sha256, after.sha256),
-            fix=_LOCK_AGAIN if registered else self._registering(assessment.evidence),
+            fix=LOCK_AGAIN if registered else self._registering(assessment.evidence),
             evidence=assessment.evidence,
             diff=assessment.diff,
         )
@@ -183,7 +202,7 @@ class _Comparison:
         severity: Severity,
         message: str,
         identity: tuple[str, ...],
-        fix: str = _LOCK_AGAIN,
+        fix: str = LOCK_AGAIN,
         evidence: Evidence | None = None,
         diff: str = "",
     ) -> Finding:
