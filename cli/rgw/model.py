@@ -50,6 +50,7 @@ class IssueCode(StrEnum):
     INVALID_ARGUMENTS = "invalid_arguments"
     DOUBLE_ENCODED_ARGUMENTS = "double_encoded_arguments"
     SEVERAL_CALLS = "several_calls"
+    EMPTY_CALL_LIST = "empty_call_list"
     MISSING_TAG = "missing_tag"
     REPEATED_PARAMETER = "repeated_parameter"
     UNDECLARED_TOOL = "undeclared_tool"

@@ -184,6 +184,16 @@ def test_a_list_of_calls_is_one_region() -> None:
     assert parsed.tool_uses == [{"name": "f", "input": {"a": "</calls>"}}, {"name": "g", "input": {}}]
 
 
+@needs_call_lists
+def test_a_list_without_calls_is_said() -> None:
+    parsed = assert_tiled(
+        CALL_LISTS, ("text", "None."), ("delimiter", "<calls>"), ("tool_call", "[]"), ("delimiter", "</calls>")
+    )
+    assert parsed.tool_uses == []
+    assert not parsed.ill_formed
+    assert [(issue.code, issue.start, issue.end) for issue in parsed.issues] == [(IssueCode.EMPTY_CALL_LIST, 5, 22)]
+
+
 class TestPrompt:
     def test_what_the_prompt_opened_is_continued(self) -> None:
         parsed = assert_tiled(

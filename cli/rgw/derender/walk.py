@@ -217,6 +217,8 @@ class Walk:
             self._error(error.code, opening.start(), self._position, error.message)
             return
         span = self._to_output(opening.start()), self._to_output(self._position)
+        if not calls:
+            self._reading.warning(IssueCode.EMPTY_CALL_LIST, *span, "a list of calls that holds none")
         self._reading.calls += [Call(name, self._shifted(arguments), *span) for name, arguments in calls]
 
     def _call_content(self, content: Content, start: int, end: int) -> None:
