@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from rgw.registry.model import RegisteredTemplate, Schema
 from rgw.templates.base_model import BaseComparison
 from rgw.templates.model import EMBEDDED_SOURCE, PROCESSOR_SOURCES, ChatTemplate, ResolvedTemplates, UnresolvedTemplates
-from rgw.templates.similarity import layout_variants, line_fingerprint, similarity
+from rgw.templates.similarity import layout_variants, line_fingerprint, similarities
 
 NEAREST_SHOWN = 3
 NEAREST_SIMILARITY = 0.3
@@ -183,8 +183,7 @@ def _nearest(text: str, registry: TemplateRegistry) -> tuple[NearestTemplate, ..
 
 
 def _most_similar(text: str, registry: TemplateRegistry) -> tuple[NearestTemplate, ...]:
-    ours = line_fingerprint(text)
-    scores = {sha256: similarity(ours, theirs) for sha256, theirs in registry.fingerprints().items()}
+    scores = similarities(line_fingerprint(text), registry.fingerprints())
     alike = [sha256 for sha256, score in scores.items() if score >= NEAREST_SIMILARITY]
     best = sorted(alike, key=lambda sha256: (-scores[sha256], sha256))[:NEAREST_SHOWN]
     found = ((registry.find_template(sha256), scores[sha256]) for sha256 in best)

@@ -15,7 +15,7 @@ from rgw.errors import RegistryError
 from rgw.registry.list_files import call_marker_patterns, read_call_markers, read_fingerprints, read_templates
 from rgw.registry.model import CallMarker, RegisteredTemplate, Schema
 from rgw.registry.schema_file import read_schema, schema_patterns
-from rgw.registry.yaml_reading import Located, read_yaml
+from rgw.registry.yaml_reading import Located, parse_yaml, read_text, read_yaml
 
 SCHEMAS = "schemas"
 TEMPLATES = "templates.yaml"
@@ -23,6 +23,9 @@ CALL_MARKERS = "call_markers.yaml"
 FINGERPRINTS = "fingerprints.yaml"
 UPSTREAM_LOCK = "upstream.lock.yaml"
 SAMPLE_RESULTS = "sample_results.yaml"
+
+_LIST_OF_TEMPLATES = "templates:\n"
+_TEMPLATE = re.compile(r"^- sha256: ([0-9a-f]{64})\n(?:  .*\n)*", re.MULTILINE)
 
 _FILES = (TEMPLATES, CALL_MARKERS, FINGERPRINTS, UPSTREAM_LOCK, SAMPLE_RESULTS)
 
@@ -72,11 +75,12 @@ class RegistryLayer:
         _compile_all(schema_patterns(_read_schema_file(self.root, self.label, name)))
 
     def validate(self) -> None:
-        """Check what reading the directory left out: the fingerprints, and that every pattern compiles.
+        """Check what reading the directory left out: all templates, the fingerprints, that every pattern compiles.
 
         Raises:
             RegistryError: Something is not valid.
         """
+        list(self.templates)
         self.fingerprints()
         for name in self.schemas:
             self.check_patterns(name)
@@ -109,6 +113,47 @@ class SchemasOnDemand(Mapping[str, Schema]):
         return len(self._schemas)
 
 
+class TemplatesOnDemand(Mapping[str, RegisteredTemplate]):
+    """The templates of a `templates.yaml`: one that is looked up is read alone, all of them when they are listed.
+
+    That takes a file that is laid out as rgw writes it; any other is read whole at once.
+    """
+
+    def __init__(self, text: str, file: str, schemas: Collection[str]) -> None:
+        self._text = text
+        self._file = file
+        self._schemas = schemas
+        self._entries = {entry[1]: entry for entry in _TEMPLATE.finditer(text)}
+        self._templates: dict[str, RegisteredTemplate] = {}
+        if _LIST_OF_TEMPLATES + "".join(entry[0] for entry in self._entries.values()) != text:
+            self._entries.clear()
+            self._read_all()
+
+    def __getitem__(self, sha256: str) -> RegisteredTemplate:
+        if sha256 not in self._templates:
+            entry = self._entries[sha256]
+            lines_before = self._text.count("\n", len(_LIST_OF_TEMPLATES), entry.start())
+            self._templates |= self._read(_LIST_OF_TEMPLATES + "\n" * lines_before + entry[0])
+        return self._templates[sha256]
+
+    def __contains__(self, sha256: object) -> bool:
+        return sha256 in self._entries or sha256 in self._templates
+
+    def __iter__(self) -> Iterator[str]:
+        self._read_all()
+        return iter(self._templates)
+
+    def __len__(self) -> int:
+        return len(self._entries or self._templates)
+
+    def _read_all(self) -> None:
+        if len(self._templates) < max(1, len(self._entries)):
+            self._templates = self._read(self._text)
+
+    def _read(self, text: str) -> dict[str, RegisteredTemplate]:
+        return read_templates(parse_yaml(text, self._file), self._schemas)
+
+
 def read_layer(
     layer: Layer, root: Path, *, label: str, schemas_below: Collection[str] = (), on_demand: bool = False
 ) -> RegistryLayer:
@@ -119,7 +164,7 @@ def read_layer(
         root: The directory.
         label: What messages call the directory.
         schemas_below: The names of the schemas in the layers below, which templates may have too.
-        on_demand: Read each schema's file when the schema is first asked for, instead of now.
+        on_demand: Read a schema or a template when it is first asked for, instead of now.
 
     Raises:
         RegistryError: The directory cannot be read, has a file that would be ignored, or something is not valid.
@@ -127,16 +172,25 @@ def read_layer(
     schemas: Mapping[str, Schema] = SchemasOnDemand(root, label, _schema_names(root, label))
     if not on_demand:
         schemas = dict(schemas)
-    templates = _read(root, label, TEMPLATES)
     call_markers = _read(root, label, CALL_MARKERS)
     return RegistryLayer(
         layer,
         root,
         label,
         schemas,
-        read_templates(templates, {*schemas_below, *schemas}) if templates else {},
+        _templates(root, label, {*schemas_below, *schemas}, on_demand=on_demand),
         read_call_markers(call_markers) if call_markers else (),
     )
+
+
+def _templates(
+    root: Path, label: str, schemas: Collection[str], *, on_demand: bool
+) -> Mapping[str, RegisteredTemplate]:
+    if not (root / TEMPLATES).exists():
+        return {}
+    file = f"{label}/{TEMPLATES}"
+    text = read_text(root / TEMPLATES, file)
+    return TemplatesOnDemand(text, file, schemas) if on_demand else read_templates(parse_yaml(text, file), schemas)
 
 
 def _schema_names(root: Path, label: str) -> list[str]:

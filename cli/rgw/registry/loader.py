@@ -60,7 +60,8 @@ class Registry:
 
     def find_template(self, sha256: str) -> RegisteredTemplate | None:
         """The template with this hash, if it is registered."""
-        return self.templates.get(sha256)
+        found = (layer.templates.get(sha256) for layer in reversed(self.layers))
+        return next(filter(None, found), None)
 
     def schema(self, name: str) -> Schema:
         """The schema of this name.
@@ -109,8 +110,8 @@ def load_registry(overlay: Path | None = None, *, packaged: Path | None = None) 
     """Load what is registered, and validate it.
 
     Three things take long, and are left out where the installed registry is concerned, which passes `validate_registry`
-    before each release: a schema is read when `Registry.schema` is asked for it, its regular expressions are compiled
-    then, and the fingerprints are read when they are asked for.
+    before each release: a schema or template is read when it is asked for, a schema's regular expressions are compiled
+    when `Registry.schema` is asked for it, and the fingerprints are read when they are asked for.
 
     Args:
         overlay: A project's own registry directory; its schemas and templates win over packaged ones.

@@ -44,16 +44,33 @@ def read_yaml(path: Path, file: str) -> Located:
     Raises:
         RegistryError: The file cannot be read or is not one document of YAML.
     """
+    return parse_yaml(read_text(path, file), file)
+
+
+def read_text(path: Path, file: str) -> str:
+    """The text of a file, which messages call `file`.
+
+    Raises:
+        RegistryError: The file cannot be read.
+    """
     try:
         content = path.read_bytes()
+        return content.decode("utf-8-sig")
     except OSError as error:
         raise RegistryError(f"{file}: cannot be read: {error.strerror or error}") from error
-    try:
-        text = content.decode("utf-8-sig")
-        node = yaml.compose(text, Loader=_Loader)
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise RegistryError(f"{file}:{line}: not UTF-8") from error
+
+
+def parse_yaml(text: str, file: str) -> Located:
+    """The content of YAML, which messages call `file`.
+
+    Raises:
+        RegistryError: It is not one document of YAML.
+    """
+    try:
+        node = yaml.compose(text, Loader=_Loader)
     except yaml.MarkedYAMLError as error:
         raise RegistryError(f"{file}:{_line_of(error)}: not valid YAML: {error.problem}") from error
     except yaml.reader.ReaderError as error:

@@ -8,11 +8,12 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rgw.templates.identity import sha256_of
 
 _HEX_DIGITS = 4
+_SHORT_HASH = re.compile("." * _HEX_DIGITS)
 _PIECE_ENDS = re.compile(r"\n|\r|(?<=%\})|(?<=\}\})")
 _BYTE_ORDER_MARK = "\ufeff"
 
@@ -29,10 +30,13 @@ def line_fingerprint(text: str) -> str:
 
 def similarity(first: str, second: str) -> float:
     """The share of pieces that two fingerprints have in common, from 0.0 to 1.0 (the Dice coefficient)."""
-    if first == second:
-        return 1.0
-    ours, theirs = _pieces(first), _pieces(second)
-    return 2 * (ours & theirs).total() / (ours.total() + theirs.total())
+    return similarities(first, {"": second})[""]
+
+
+def similarities(fingerprint: str, others: Mapping[str, str]) -> dict[str, float]:
+    """The similarity of a fingerprint to each of the others, which keep their keys."""
+    ours = _pieces(fingerprint)
+    return {key: _share_in_common(ours, _pieces(other)) for key, other in others.items()}
 
 
 def layout_variants(text: str) -> dict[str, str]:
@@ -77,4 +81,9 @@ def _short_hash(piece: str) -> str:
 
 
 def _pieces(fingerprint: str) -> Counter[str]:
-    return Counter(fingerprint[start : start + _HEX_DIGITS] for start in range(0, len(fingerprint), _HEX_DIGITS))
+    return Counter(_SHORT_HASH.findall(fingerprint))
+
+
+def _share_in_common(ours: Counter[str], theirs: Counter[str]) -> float:
+    total = ours.total() + theirs.total()
+    return 2 * (ours & theirs).total() / total if total else 1.0
