@@ -53,6 +53,19 @@ LENIENT = schema(
         "content": {"close": "<end>", **VERBATIM},
     },
 )
+LISTS = schema(
+    "lists",
+    {
+        "tool_calls": {
+            "open": "<calls>",
+            "close": "</calls>",
+            "content": "json",
+            "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{arguments}"}},
+            "transform_each": True,
+        },
+        "content": {"close": "<end>", **VERBATIM},
+    },
+)
 
 
 def call(content: str) -> str:
@@ -96,10 +109,10 @@ CASES = [
     Case(IssueCode.INVALID_JSON, ERROR, call("{'name': 'f'}"), "'"),
     Case(IssueCode.INVALID_JSON, ERROR, call(""), "<"),
     Case(IssueCode.DUPLICATE_KEY, ERROR, call('{"name": "f", "arguments": {"n": 1, "n": 2}}'), "{"),
-    Case(IssueCode.NONSTANDARD_CONSTANT, ERROR, call('{"name": "f", "arguments": {"n": NaN}}'), "{"),
+    Case(IssueCode.NONSTANDARD_CONSTANT, ERROR, call('{"name": "f", "arguments": {"n": NaN}}'), "N"),
     Case(IssueCode.LONE_SURROGATE, ERROR, call('{"name": "f", "arguments": {"s": "\\ud83d"}}'), "{"),
     Case(IssueCode.TOO_DEEP, ERROR, call('{"name": "f", "arguments": {"n": ' + "[" * 100_000), "{"),
-    Case(IssueCode.OVERSIZED_NUMBER, ERROR, call('{"name": "f", "arguments": {"n": 1e999}}'), "{"),
+    Case(IssueCode.OVERSIZED_NUMBER, ERROR, call('{"name": "f", "arguments": {"n": 1e999}}'), "1"),
     Case(IssueCode.INVALID_CALL, ERROR, call('["f"]'), None),
     Case(IssueCode.INVALID_CALL, ERROR, call('{"name": "f", "parameters": {}}'), None),
     Case(IssueCode.INVALID_NAME, ERROR, call('{"arguments": {}}'), None),
@@ -117,6 +130,7 @@ CASES = [
     ),
     Case(IssueCode.SEVERAL_CALLS, ERROR, call(f'{ONE}\n{{"name": "g"}}'), "{"),
     Case(IssueCode.SEVERAL_CALLS, ERROR, call(f"{ONE}[]"), "["),
+    Case(IssueCode.EMPTY_CALL_LIST, WARNING, "<calls>[]</calls>", None, LISTS),
     Case(IssueCode.MISSING_TAG, ERROR, call("f<arg=n>1"), "<", TAG_CALLS),
     Case(IssueCode.MISSING_TAG, ERROR, call("f<arg=n>1</arg>, <arg=s>x</arg>"), ",", TAG_CALLS),
     Case(IssueCode.REPEATED_PARAMETER, ERROR, call("f<arg=n>1</arg><arg=n>2</arg>"), "<", TAG_CALLS),

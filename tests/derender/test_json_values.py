@@ -59,12 +59,6 @@ def test_whatever_json_writes_is_read_back(value: dict[str, Any]) -> None:
     [
         ('{"a": 1, "a": 1}', IssueCode.DUPLICATE_KEY),
         ('{"o": {"k": 1, "j": 2, "k": 3}}', IssueCode.DUPLICATE_KEY),
-        ('{"a": NaN}', IssueCode.NONSTANDARD_CONSTANT),
-        ('{"a": Infinity}', IssueCode.NONSTANDARD_CONSTANT),
-        ('{"a": -Infinity}', IssueCode.NONSTANDARD_CONSTANT),
-        (f'{{"a": 1{"0" * MAXIMUM_DIGITS}}}', IssueCode.OVERSIZED_NUMBER),
-        ('{"a": 1e999}', IssueCode.OVERSIZED_NUMBER),
-        ('{"a": -1e999}', IssueCode.OVERSIZED_NUMBER),
         ('{"a": "\\ud800"}', IssueCode.LONE_SURROGATE),
         ('{"\\udc00": 1}', IssueCode.LONE_SURROGATE),
         ("[" * (MAXIMUM_DEPTH + 1) + "]" * (MAXIMUM_DEPTH + 1), IssueCode.TOO_DEEP),
@@ -75,6 +69,25 @@ def test_whatever_json_writes_is_read_back(value: dict[str, Any]) -> None:
 )
 def test_what_standard_parsers_let_through_is_refused_at_the_value(text: str, code: IssueCode) -> None:
     assert refusal("  " + text) == (code, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "position"),
+    [
+        ('{"a": NaN}', IssueCode.NONSTANDARD_CONSTANT, 6),
+        ('{"a": [1, Infinity]}', IssueCode.NONSTANDARD_CONSTANT, 10),
+        ('{"a": -Infinity}', IssueCode.NONSTANDARD_CONSTANT, 6),
+        ('{"NaN": "NaN", "b\\"": NaN, "c": NaN}', IssueCode.NONSTANDARD_CONSTANT, 22),
+        (f'{{"a": 1{"0" * MAXIMUM_DIGITS}}}', IssueCode.OVERSIZED_NUMBER, 6),
+        ('{"a": 1e999}', IssueCode.OVERSIZED_NUMBER, 6),
+        ('{"a": 11e999, "b": 1e999}', IssueCode.OVERSIZED_NUMBER, 6),
+        ('{"a": -1e999}', IssueCode.OVERSIZED_NUMBER, 6),
+        ("NaN", IssueCode.NONSTANDARD_CONSTANT, 0),
+    ],
+    ids=lambda value: None if isinstance(value, IssueCode) else repr(value)[:24],
+)
+def test_what_is_no_number_of_json_is_refused_where_it_stands(text: str, code: IssueCode, position: int) -> None:
+    assert refusal("  " + text) == (code, 2 + position)
 
 
 @pytest.mark.parametrize("text", ["[" * MAXIMUM_DEPTH + "]" * MAXIMUM_DEPTH, "[" + "[]," * 500 + "[]]"])

@@ -28,10 +28,17 @@ _WHITE_SPACE = re.compile(r"[ \t\n\r]*")
 _UNFINISHED = re.compile(r"(?:t(?:ru?)?|f(?:a(?:ls?)?)?|n(?:ul?)?|-|\.|[eE][+-]?|\\|\\?u[0-9a-fA-F]{0,4})?")
 
 
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[^\s",:\[\]{}]+', re.DOTALL)
+"""A string, or whatever stands between the punctuation of JSON."""
+
+
 class _Refusal(Exception):
-    def __init__(self, code: IssueCode, message: str) -> None:
+    """JSON that is not accepted; `token` is the number or word that it is about, if it is about one."""
+
+    def __init__(self, code: IssueCode, message: str, token: str = "") -> None:
         self.code = code
         self.message = message
+        self.token = token
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -45,19 +52,20 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _integer(digits: str) -> int:
     if len(digits) > MAXIMUM_DIGITS:
-        raise _Refusal(IssueCode.OVERSIZED_NUMBER, f"an integer of {len(digits)} characters")
+        raise _Refusal(IssueCode.OVERSIZED_NUMBER, f"an integer of {len(digits)} characters", digits)
     return int(digits)
 
 
 def _float(digits: str) -> float:
     value = float(digits)
     if math.isinf(value):
-        raise _Refusal(IssueCode.OVERSIZED_NUMBER, f"the number {digits[:40]} is too large for a double")
+        message = f"the number {digits[:40]} is too large for a double"
+        raise _Refusal(IssueCode.OVERSIZED_NUMBER, message, digits)
     return value
 
 
 def _constant(name: str) -> NoReturn:
-    raise _Refusal(IssueCode.NONSTANDARD_CONSTANT, f"{name} is not JSON")
+    raise _Refusal(IssueCode.NONSTANDARD_CONSTANT, f"{name} is not JSON", name)
 
 
 _SCAN = json.JSONDecoder(
@@ -84,7 +92,7 @@ def read_json(text: str, start: int) -> tuple[Any, int]:
     try:
         value, end = _SCAN(text, start)
     except _Refusal as refusal:
-        raise ContentError(refusal.code, refusal.message, start) from None
+        raise ContentError(refusal.code, refusal.message, _position_of(refusal.token, text, start)) from None
     except json.JSONDecodeError as error:
         position = len(text) if _is_cut_off(text, error) else error.pos
         raise ContentError(IssueCode.INVALID_JSON, f"not JSON: {error.msg}", position) from None
@@ -95,6 +103,11 @@ def read_json(text: str, start: int) -> tuple[Any, int]:
     if text.find("\\u", start, end) >= 0:
         _check_surrogates(value, start)
     return value, end
+
+
+def _position_of(token: str, text: str, start: int) -> int:
+    """Where a refused number or word stands: the decoder refuses the first, and does not say where it is."""
+    return next((match.start() for match in _TOKEN.finditer(text, start) if token and match[0] == token), start)
 
 
 def _is_cut_off(text: str, error: json.JSONDecodeError) -> bool:
