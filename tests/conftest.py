@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from loopback_hub import LoopbackHub
@@ -21,6 +22,11 @@ CORPUS = REPOSITORY.parent / "shared" / "corpus"
 INHERITED_SETTINGS = ("HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "HF_HUB_OFFLINE", "RGW_REGISTRY", "NO_COLOR", "FORCE_COLOR")
 # A port that nothing listens on: whatever forgets to name its own hub fails at once, in child processes too.
 NO_HUB = "http://127.0.0.1:9"
+
+# How fast the machine is at the moment says nothing about the code; in CI, Hypothesis has such a profile of its own.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+if settings.get_current_profile_name() == "default":
+    settings.load_profile("any machine")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

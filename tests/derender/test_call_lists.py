@@ -6,7 +6,7 @@ import json
 from typing import Any, TypeAlias
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from derender.derender_schemas import needs_call_lists
@@ -107,7 +107,6 @@ def test_what_is_written_comes_back(calls: Calls) -> None:
 
 
 @needs_call_lists
-@settings(deadline=None)
 @given(calls_of(st.integers(-(2**53) + 1, 2**53 - 1)))
 def test_it_reads_what_transformers_reads(calls: Calls) -> None:
     from transformers.utils.chat_parsing.content_parsers import parse_content

@@ -893,7 +893,7 @@ DERENDERERS = (
 
 
 class TestAnyOutput:
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=300)
     @given(turns(soup))
     def test_the_segments_tile_it_and_nothing_is_raised(self, turn: tuple[str, str, str]) -> None:
         name, output, prompt = turn
@@ -904,7 +904,7 @@ class TestAnyOutput:
         assert all(0 <= issue.start <= issue.end <= len(output) for issue in parsed.issues)
         assert all("engine failed" not in issue.message for issue in parsed.issues)
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=300)
     @given(turns(soup))
     def test_unclaimed_stretches_are_never_silent(self, turn: tuple[str, str, str]) -> None:
         name, output, prompt = turn

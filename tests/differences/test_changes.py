@@ -6,7 +6,7 @@ import time
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rgw.differences.changes import changes_between, text_difference
@@ -38,7 +38,6 @@ def test_the_words_that_differ(before: str, after: str, expected: list[Change]) 
 PIECES = st.lists(st.sampled_from(["a", "bc", " ", "\n", "<", "|", ">", "é"]), max_size=40).map("".join)
 
 
-@settings(deadline=None)
 @given(PIECES, PIECES)
 def test_replacing_what_changed_makes_the_other_text(before: str, after: str) -> None:
     made, position = "", 0

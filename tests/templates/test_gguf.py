@@ -9,7 +9,7 @@ from pathlib import Path
 
 import gguf as official
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rgw.errors import SourceError
@@ -254,7 +254,6 @@ def test_every_truncation_is_refused(tmp_path: Path, size: int) -> None:
     )
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=400))
 def test_whatever_follows_the_magic_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     path = tmp_path_factory.mktemp("any") / "model.gguf"

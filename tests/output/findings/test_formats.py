@@ -104,7 +104,7 @@ def test_no_hostile_text_reaches_a_log_raw(form: Format, text: str) -> None:
     assert_harmless(form, report(text))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     text=st.text(st.characters(codec=None, categories=None), min_size=1) | st.text(":#[]|`\n\r\t%,<&>=; a", min_size=1),
     form=st.sampled_from(Format),
