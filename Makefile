@@ -79,6 +79,10 @@ CORPUS := $(wildcard ../shared/corpus/templates)
 prove-nightly: $(VENV)/installed  ## Prove every registered pair at 1,000 conversations (about an hour)
 	$(VENV)/bin/rgw prove --all --conversations 1000 $(if $(CORPUS),--templates $(CORPUS))
 
+.PHONY: prove-long
+prove-long: $(VENV)/installed  ## Prove every schema at 100,000 conversations, for docs/proof.md (hours; goes on where it was stopped)
+	$(VENV)/bin/python scripts/prove_long.py ../shared/corpus/templates --jobs 2
+
 .PHONY: test-live
 test-live: $(VENV)/installed  ## Ask the real hub: one repository for each registered template (needs the network)
 	$(VENV)/bin/pytest -m live --live
