@@ -28,6 +28,8 @@ settings.register_profile("any machine", deadline=None, suppress_health_check=[H
 if settings.get_current_profile_name() == "default":
     settings.load_profile("any machine")
 
+settings.register_profile("nightly", max_examples=20 * settings().max_examples)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--live", action="store_true", help="let tests marked `live` ask the real hub")

@@ -52,8 +52,8 @@ def _ended(turn: Turn, marker: str) -> str:
     return marker if turn.ended else ""
 
 
-def _thought(turn: Turn, before: str, after: str) -> str:
-    return "" if turn.reasoning is None else before + turn.reasoning + after
+def _thought(turn: Turn, before: str, after: str, *, without: str = "") -> str:
+    return without if turn.reasoning is None else before + turn.reasoning + after
 
 
 def _qwen3(turn: Turn) -> str:
@@ -65,22 +65,39 @@ def _qwen3(turn: Turn) -> str:
     return _thought(turn, "<think>\n", "\n</think>\n\n") + body + _ended(turn, "<|im_end|>")
 
 
-def _qwen_xml(behind_thought: str, behind_text: str) -> Callable[[Turn], str]:
+def _qwen_xml(
+    behind_thought: str,
+    behind_text: str,
+    *,
+    before_thought: str = "<think>\n",
+    tag: str = "tool_call",
+    line: str = "\n",
+    value: Callable[[Any], str] = _json_unless_text,
+    between: str = "\n",
+    behind_calls: str = "",
+    ending: str = "<|im_end|>",
+) -> Callable[[Turn], str]:
+    """Calls as functions with parameters, the value of each between two `line`s."""
+
     def call(name: str, arguments: dict[str, Any]) -> str:
         parameters = "".join(
-            f"<parameter={key}>\n{_json_unless_text(value)}\n</parameter>\n" for key, value in arguments.items()
+            f"<parameter={key}>{line}{value(each)}{line}</parameter>\n" for key, each in arguments.items()
         )
-        return f"<tool_call>\n<function={name}>\n{parameters}</function>\n</tool_call>"
+        return f"<{tag}>\n<function={name}>\n{parameters}</function>\n</{tag}>"
 
     def write(turn: Turn) -> str:
-        calls = "\n".join(call(*each) for each in turn.calls)
-        between = behind_text if turn.text and calls else ""
-        return _thought(turn, "<think>\n", behind_thought) + turn.text + between + calls + _ended(turn, "<|im_end|>")
+        calls = between.join(call(*each) for each in turn.calls) + (behind_calls if turn.calls else "")
+        text = turn.text + (behind_text if turn.text and calls else "")
+        return _thought(turn, before_thought, behind_thought) + text + calls + _ended(turn, ending)
 
     return write
 
 
-def _glm(opening: str, closing: str, line: str) -> Callable[[Turn], str]:
+def _glm(
+    opening: str, closing: str, line: str, *, without_thought: str = "", ending: str = "", behind_calls: str = ""
+) -> Callable[[Turn], str]:
+    """Calls as keys and values; the default ending says whose turn it is."""
+
     def call(name: str, arguments: dict[str, Any]) -> str:
         pairs = "".join(
             f"<arg_key>{key}</arg_key>{line}<arg_value>{_json_unless_text(value)}</arg_value>{line}"
@@ -89,9 +106,10 @@ def _glm(opening: str, closing: str, line: str) -> Callable[[Turn], str]:
         return f"{line}<tool_call>{name}{line}{pairs}</tool_call>"
 
     def write(turn: Turn) -> str:
-        ending = "<|observation|>" if turn.calls else "<|user|>"
-        calls = "".join(call(*each) for each in turn.calls)
-        return _thought(turn, opening, closing) + turn.text + calls + _ended(turn, ending)
+        next_turn = "<|observation|>" if turn.calls else "<|user|>"
+        calls = "".join(call(*each) for each in turn.calls) + (behind_calls if turn.calls else "")
+        thought = _thought(turn, opening, closing, without=without_thought)
+        return thought + turn.text + calls + _ended(turn, ending or next_turn)
 
     return write
 
@@ -180,6 +198,7 @@ def _in_section(
     call: Callable[[int, str, dict[str, Any]], str],
     *,
     between: str = "",
+    behind_text: str = "",
     thought: tuple[str, str] = ("<think>", "</think>"),
 ) -> Callable[[Turn], str]:
     """Thought, text and one section of calls."""
@@ -187,7 +206,8 @@ def _in_section(
     def write(turn: Turn) -> str:
         calls = between.join(call(number, *each) for number, each in enumerate(turn.calls))
         section = opening + calls + closing if turn.calls else ""
-        return _thought(turn, *thought) + turn.text + section + _ended(turn, ending)
+        text = turn.text + (behind_text if turn.text and section else "")
+        return _thought(turn, *thought) + text + section + _ended(turn, ending)
 
     return write
 
@@ -303,17 +323,19 @@ def _tagged(
     ending: str,
     *,
     call: str = "<tool_call>\n{}\n</tool_call>",
+    form: Callable[[str, dict[str, Any]], str] = _json_call,
     before_call: str = "",
     between: str = "\n",
     begin: str = "",
     thought: tuple[str, str] = ("<think>\n", "\n</think>\n\n"),
+    without_thought: str = "",
 ) -> Callable[[Turn], str]:
-    """Thought, text and tagged JSON calls, with a family's own line breaks."""
+    """Thought, text and tagged calls, which are JSON unless `form` says otherwise, with a family's own line breaks."""
 
     def write(turn: Turn) -> str:
-        calls = between.join(call.format(_json_call(*each)) for each in turn.calls)
+        calls = between.join(call.format(form(*each)) for each in turn.calls)
         text = turn.text + (before_call if turn.text and calls else "")
-        return begin + _thought(turn, *thought) + text + calls + _ended(turn, ending)
+        return begin + _thought(turn, *thought, without=without_thought) + text + calls + _ended(turn, ending)
 
     return write
 
@@ -396,10 +418,6 @@ def _llada2(turn: Turn) -> str:
     return turn.text + section + _ended(turn, "<|role_end|>")
 
 
-def _deepseek_r1(turn: Turn) -> str:
-    return _thought(turn, "<think>\n", "\n</think>\n\n") + turn.text + _ended(turn, "<｜end▁of▁sentence｜>")
-
-
 def _normal_llama3(output: str) -> str:
     return (
         output.replace("<|python_tag|>", "")
@@ -411,6 +429,11 @@ def _normal_llama3(output: str) -> str:
 def _normal_llama4(output: str) -> str:
     """The list of calls may also stand bare."""
     return output.replace("<|python_start|>", "").replace("<|python_end|>", "")
+
+
+def _normal_laguna(output: str) -> str:
+    """Where there is no thought, its closer may stand in the prompt already."""
+    return output.removeprefix("</think>")
 
 
 def _hunyuan_3(suffix: str) -> Callable[[Turn], str]:
@@ -429,13 +452,14 @@ def _hunyuan_3(suffix: str) -> Callable[[Turn], str]:
     )
 
 
-def _apriel_call(_: int, name: str, arguments: dict[str, Any]) -> str:
+def _listed_call(_: int, name: str, arguments: dict[str, Any]) -> str:
     return _json_call(name, arguments)
 
 
 _APRIEL_THOUGHT = ("Here are my reasoning steps:\n", "\n[BEGIN FINAL RESPONSE]\n")
 
 CHATML = "<|im_start|>assistant\n"
+LLAMA_3 = "<|start_header_id|>assistant<|end_header_id|>\n\n"
 
 WIRE_FORMATS = {
     "apertus": WireFormat(
@@ -451,14 +475,14 @@ WIRE_FORMATS = {
     ),
     "apriel": WireFormat(
         _in_section(
-            "\n<|end|>", "\n<tool_calls>[", "]</tool_calls>", _apriel_call, between=", ", thought=_APRIEL_THOUGHT
+            "\n<|end|>", "\n<tool_calls>[", "]</tool_calls>", _listed_call, between=", ", thought=_APRIEL_THOUGHT
         ),
         "<|assistant|>\n",
         normal=lambda output: output.replace("[END FINAL RESPONSE]", ""),
     ),
     "apriel_1_6": WireFormat(
         _in_section(
-            "<|end|>", "\n<tool_calls>[", "]</tool_calls>", _apriel_call, between=", ", thought=_APRIEL_THOUGHT
+            "<|end|>", "\n<tool_calls>[", "]</tool_calls>", _listed_call, between=", ", thought=_APRIEL_THOUGHT
         ),
         "<|begin_assistant|>\n",
     ),
@@ -477,7 +501,7 @@ WIRE_FORMATS = {
         ),
         "<｜Assistant｜>",
     ),
-    "deepseek_r1_distill": WireFormat(_deepseek_r1, "<｜Assistant｜>", most_calls=0),
+    "deepseek_r1_distill": WireFormat(_tagged("<｜end▁of▁sentence｜>"), "<｜Assistant｜>", most_calls=0),
     "deepseek_v3": WireFormat(
         _in_section(
             "<｜end▁of▁sentence｜>",
@@ -516,6 +540,7 @@ WIRE_FORMATS = {
     ),
     "functiongemma": WireFormat(_functiongemma, "<start_of_turn>model\n", thinks=False),
     "gemma4": WireFormat(_gemma, "<|turn>model\n"),
+    "glm4": WireFormat(_tagged("<|user|>", begin="\n"), "<|assistant|>", most_calls=0),
     "glm4_7": WireFormat(_glm("<think>", "</think>", ""), "<|assistant|>"),
     "glm4_moe": WireFormat(_glm("\n<think>", "</think>\n", "\n"), "<|assistant|>"),
     "gpt_oss": WireFormat(_harmony, "<|start|>assistant"),
@@ -537,7 +562,10 @@ WIRE_FORMATS = {
             before_call="\n",
             thought=("<|start_think|>\n", "\n<|end_think|>\n\n"),
         ),
-        "<|start_header_id|>assistant<|end_header_id|>\n\n",
+        LLAMA_3,
+    ),
+    "hermes_llama3": WireFormat(
+        _tagged("<|eot_id|>", before_call="\n", thought=("<think>\n", "\n</think>\n")), LLAMA_3
     ),
     "hunyuan": WireFormat(
         _in_section(
@@ -555,12 +583,14 @@ WIRE_FORMATS = {
     "hyperclovax": WireFormat(
         _hyperclovax, "<|im_start|>assistant", normal=lambda output: output.removesuffix("<|im_end|>")
     ),
+    "intellect_3": WireFormat(_qwen_xml("</think>\n", "\n\n", before_thought="<think>"), CHATML),
+    "iquest_coder": WireFormat(_qwen_xml("\n</think>\n\n", "\n"), CHATML),
     "jamba": WireFormat(
         _listed("<|eom|>", "<tool_calls>[\n    ", "\n]</tool_calls>", begin=" "), "<|bom|><|assistant|>", thinks=False
     ),
     "kanana": WireFormat(
         _in_section("<|eot_id|>", "", "", lambda _, name, arguments: f"<function={name}>{_json(arguments)}</function>"),
-        "<|start_header_id|>assistant<|end_header_id|>\n\n",
+        LLAMA_3,
         thinks=False,
     ),
     "kimi_k2": WireFormat(
@@ -576,15 +606,35 @@ WIRE_FORMATS = {
         "<|im_assistant|>assistant<|im_middle|>",
     ),
     "kimi_k3": WireFormat(_kimi_k3, '<|open|>message role="assistant"<|sep|>'),
+    "laguna": WireFormat(
+        _glm("<think>", "</think>", "", without_thought="</think>", ending="</assistant>"),
+        "<assistant>",
+        normal=_normal_laguna,
+    ),
+    "laguna_xs_2": WireFormat(
+        _glm(
+            "<think>\n",
+            "\n</think>\n",
+            "\n",
+            without_thought="</think>\n",
+            ending="</assistant>",
+            behind_calls="\n",
+        ),
+        "<assistant>\n",
+        normal=_normal_laguna,
+    ),
     "lfm2": WireFormat(_lfm(_call_list), CHATML),
     "lfm2_5": WireFormat(_lfm(_unescaped_call_list), CHATML, carries=_holds_no_quoted_comma),
+    "ling": WireFormat(
+        _tagged("<|role_end|>", before_call="\n", thought=("\n<think>\n", "\n</think>\n\n")), "<role>ASSISTANT</role>"
+    ),
     "llada2": WireFormat(_llada2, "<role>assistant</role>", thinks=False),
     "llada_moe": WireFormat(
         _tagged("<|role_end|>", before_call="\n", thought=("\n<think>\n", "\n</think>\n\n")), "<role>ASSISTANT</role>"
     ),
     "llama3": WireFormat(
         _llama3,
-        "<|start_header_id|>assistant<|end_header_id|>\n\n",
+        LLAMA_3,
         thinks=False,
         most_calls=1,
         normal=_normal_llama3,
@@ -622,6 +672,7 @@ WIRE_FORMATS = {
         "[/INST]",
     ),
     "magistral": WireFormat(_mistral(("<think>\n", "\n</think>\n")), "[/INST]"),
+    "mimo": WireFormat(_qwen_xml("</think>", "", before_thought="<think>", line="", between=""), CHATML),
     "minicpm5": WireFormat(
         _elements(
             "<|im_end|>",
@@ -662,8 +713,34 @@ WIRE_FORMATS = {
     "monostich": WireFormat(
         _listed("<|im_end|>", "<|tool_call|>\n[", "]", before="\n", nested=True), CHATML, thinks=False
     ),
+    "motif": WireFormat(_tagged("<|endofturn|>"), "<|startofturn|><|assistant|>\n\n", thinks=False, most_calls=0),
     "muse": WireFormat(_muse, "<|start|>assistant", text_with_calls=False),
+    "nanbeige4": WireFormat(_qwen_xml("\n</think>\n\n", "\n\n"), CHATML),
     "nemotron_3": WireFormat(_qwen_xml("\n</think>\n", "\n"), CHATML),
+    "nemotron_3_ultra": WireFormat(_qwen_xml("</think>", "\n", behind_calls="\n"), CHATML),
+    "nemotron_nano_v2": WireFormat(
+        _in_section(
+            "\n<SPECIAL_12>",
+            "<TOOLCALL>[",
+            "]</TOOLCALL>",
+            _listed_call,
+            between=", ",
+            behind_text="\n",
+            thought=("<think>\n", "\n</think>\n\n"),
+        ),
+        "<SPECIAL_11>Assistant\n",
+    ),
+    "nemotron_toolcall": WireFormat(
+        _in_section(
+            "<|eot_id|>",
+            "<TOOLCALL>[",
+            "]</TOOLCALL>",
+            _listed_call,
+            between=", ",
+            thought=("<think>\n", "\n</think>\n\n"),
+        ),
+        LLAMA_3,
+    ),
     "olmo_3": WireFormat(
         _in_section(
             "<|im_end|>",
@@ -675,10 +752,43 @@ WIRE_FORMATS = {
         ),
         CHATML,
     ),
+    "openbuddy": WireFormat(_tagged("<|end|>"), "<|role|>assistant<|says|>", most_calls=0),
     "qwen3": WireFormat(_qwen3, CHATML),
     "qwen3_5": WireFormat(_qwen_xml("\n</think>\n\n", "\n\n"), CHATML),
+    "qwen3_5_json_values": WireFormat(_qwen_xml("\n</think>\n\n", "\n\n"), CHATML),
     "qwen3_coder": WireFormat(_qwen_xml("\n</think>\n\n", "\n\n"), CHATML),
+    "qwen3_coder_next": WireFormat(_qwen_xml("\n</think>\n\n", "\n\n"), CHATML),
+    "qwq": WireFormat(_tagged("<|im_end|>", before_call="\n"), CHATML),
+    "ring_2_5": WireFormat(_tagged("<|role_end|>", begin="\n", before_call="\n"), "<role>ASSISTANT</role>"),
+    "ring_2_6": WireFormat(
+        _tagged(
+            "<|role_end|>",
+            begin="\n",
+            before_call="\n",
+            call="<tool_call>{}\n</tool_call>",
+            form=lambda name, arguments: (
+                f"{name}\n" + _pairs(arguments, "<arg_key>{0}</arg_key>\n<arg_value>{1}</arg_value>")
+            ),
+        ),
+        "<role>ASSISTANT</role>",
+    ),
     "rnj_1": WireFormat(_tagged("<|eot_id|>"), "<|start_header_id|>assistant<|end_header_id|>\n", thinks=False),
+    "seed_coder": WireFormat(
+        _tagged("<[end▁of▁sentence]>"), "<[begin▁of▁sentence]>assistant\n", thinks=False, most_calls=0
+    ),
+    "seed_oss": WireFormat(
+        _qwen_xml(
+            "</seed:think>\n",
+            "\n\n",
+            before_thought="<seed:think>",
+            tag="seed:tool_call",
+            line="",
+            value=str,
+            ending="<seed:eos>",
+        ),
+        "<seed:bos>assistant\n",
+    ),
+    "smolvlm": WireFormat(_tagged("<end_of_utterance>", begin=" "), "Assistant:", thinks=False, most_calls=0),
     "solar_open": WireFormat(_solar_open, "<|begin|>assistant", text_with_calls=False),
     "solar_open_2": WireFormat(
         _in_section(
@@ -694,9 +804,38 @@ WIRE_FORMATS = {
         ),
         "<|im:start|>assistant<|im:content|>",
     ),
-    "strawberry_lemonade": WireFormat(
-        _listed("<|eot_id|>", "[", "]"), "<|start_header_id|>assistant<|end_header_id|>\n\n", thinks=False
+    "step3_5": WireFormat(_qwen_xml("\n</think>\n", "", between=""), CHATML),
+    "step3_vl": WireFormat(
+        _in_section(
+            "<|im_end|>",
+            "\n<tool_calls>\n",
+            "\n</tool_calls>",
+            lambda _, name, arguments: f"<tool_call>\n{_json_call(name, arguments)}\n</tool_call>",
+            between="\n",
+            thought=("<think>\n", "\n</think>\n"),
+        ),
+        CHATML,
     ),
+    "step_audio": WireFormat(
+        _in_section(
+            "<|EOT|>",
+            "",
+            "",
+            lambda _, name, arguments: f"<|CALL_START|>function\n{name}\n{_json(arguments)}<|CALL_END|>",
+            thought=("<think>\n", "\n</think>\n"),
+        ),
+        "<|BOT|>assistant\n",
+    ),
+    "step_rlvr": WireFormat(
+        _tagged(
+            "<|im_end|>",
+            before_call="\n",
+            form=lambda name, arguments: f'{{"tool_call_id": "c1", "name": "{name}", "arguments": {_json(arguments)}}}',
+            thought=("<think>\n", "\n</think>\n"),
+        ),
+        CHATML,
+    ),
+    "strawberry_lemonade": WireFormat(_listed("<|eot_id|>", "[", "]"), LLAMA_3, thinks=False),
     "tiny_aya": WireFormat(
         _elements(
             "<|END_OF_TURN_TOKEN|>",
@@ -709,12 +848,16 @@ WIRE_FORMATS = {
         "<|CHATBOT_TOKEN|><|START_RESPONSE|>",
         thinks=False,
     ),
+    "trinity": WireFormat(
+        _tagged("<|im_end|>", before_call="\n", thought=("<think>\n", "\n</think>\n"), without_thought="\n"), CHATML
+    ),
     "vaetki": WireFormat(
         _tagged("<|END|>", before_call="\n", thought=("\n<think>\n", "\n</think>\n\n")),
         "<|role_start|>assistant<|role_end|>\n",
     ),
-    "zyphra": WireFormat(
-        lambda turn: _qwen_xml("\n</think>\n\n", "\n\n")(turn).replace("tool_call>", "zyphra_tool_call>"), CHATML
-    ),
+    "xlam": WireFormat(_listed("<|im_end|>", "[", "]"), CHATML, thinks=False, text_with_calls=False),
+    "youtu": WireFormat(_tagged("<|end_of_text|>", call="<tool_call>{}</tool_call>"), "<|Assistant|>"),
+    "zephyr": WireFormat(_tagged("</s>"), "<|assistant|>\n", thinks=False, most_calls=0),
+    "zyphra": WireFormat(_qwen_xml("\n</think>\n\n", "\n\n", tag="zyphra_tool_call"), CHATML),
 }
 """The writer for each registered schema; a test keeps this complete."""
