@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 from pathlib import Path
 from typing import get_args
 from xml.etree import ElementTree as ET
@@ -77,6 +78,20 @@ def test_the_report_goes_to_a_file_and_copies_to_others(rgw: Rgw, changed: Path)
     assert ET.parse(changed / "rgw.xml").getroot().attrib["failures"] == "1"
     assert len(json.loads((changed / "rgw.sarif").read_text("utf-8"))["runs"][0]["results"]) == 1
     assert "2 of 2 checked, 1 finding" in (changed / "rgw.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("options", "drawn"), [([], True), (["--format", "github"], True), (["--quiet"], False)])
+def test_progress_is_drawn_where_somebody_watches(
+    options: list[str], drawn: bool, rgw: Rgw, hub: LoopbackHub, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    overlay = ["--registry", str(write_registry(project / "overlay", (TEMPLATE, "bracketed", "owner/model")))]
+    hub.commit("owner/model", {JINJA: TEMPLATE})
+    assert rgw("lock", "owner/model", *overlay).code == 0
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    outcome = rgw("check", *overlay, *options)
+    assert outcome.code == 0
+    assert [word in outcome.err for word in ("Reading", "Comparing")] == [drawn, drawn]
+    assert "Reading" not in outcome.out
 
 
 def test_annotations_name_the_line_of_the_lockfile(rgw: Rgw, changed: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable, Iterator
 
 import pytest
 
@@ -22,6 +23,18 @@ def test_calls_run_at_the_same_time() -> None:
 def test_more_items_than_workers_are_all_done() -> None:
     items = [str(number) for number in range(100)]
     assert map_concurrently(int, items, workers=3) == {item: int(item) for item in items}
+
+
+def test_the_items_can_be_watched_in_their_order() -> None:
+    seen: list[int] = []
+
+    def watch(items: Iterable[int]) -> Iterator[int]:
+        for item in items:
+            yield item
+            seen.append(item)
+
+    assert map_concurrently(lambda number: number * number, [3, 1, 2], workers=2, watch=watch) == {3: 9, 1: 1, 2: 4}
+    assert seen == [3, 1, 2]
 
 
 def test_no_items_are_no_work() -> None:

@@ -93,7 +93,7 @@ def check(
         raise UsageError("--accept needs a file to write to", "name it: --baseline FILE")
     wanted = _wanted(lock, registry_repos, family, trl_ref, trl_source, transformers, conversations)
     known = read_baseline(baseline) if baseline and (baseline.exists() or accept is None) else ()
-    found = carry_out(wanted, load_registry(registry), known)
+    found = carry_out(wanted, load_registry(registry), known, watch=printer.progress)
     if baseline is not None and accept is not None:
         write_baseline(baseline, known, found.findings, accept)
         printer.hint(f"{found.counts['findings']} findings accepted in {baseline}")

@@ -5,6 +5,7 @@ Templates are only rendered when one has changed.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from types import TracebackType
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Self
 from rgw.derender.native import digest_of
 from rgw.differences.changes import text_difference
 from rgw.drift.model import Evidence, Severity
-from rgw.errors import EngineError, RegistryError
+from rgw.drift.proofs import Prover, Question
 from rgw.registry.loader import Registry
 from rgw.templates.model import ResolvedTemplates
 from rgw.templates.similarity import layout_variants, line_fingerprint, similarity
@@ -57,9 +58,7 @@ class Assessor:
     def __init__(self, registry: Registry, *, conversations: int = CONVERSATIONS) -> None:
         self._registry = registry
         self._conversations = conversations
-        self._proofs: dict[tuple[str, str], bool | None] = {}
         self._behaviours: dict[str, Behaviour | None] = {}
-        self._proving_schemas: dict[str, tuple[str, ...]] = {}
         self._natives: dict[tuple[str, str], NativeAssessment] = {}
 
     def __enter__(self) -> Self:
@@ -101,9 +100,11 @@ class Assessor:
 
     def proves(self, sha256: str, text: str, schema: str) -> bool | None:
         """Whether a schema provably reads what a template writes; `None` when that cannot be tried."""
-        if (sha256, schema) not in self._proofs:
-            self._proofs[sha256, schema] = self._try(text, schema)
-        return self._proofs[sha256, schema]
+        return self._prover.proves(sha256, text, schema)
+
+    def ask_ahead(self, questions: Iterable[Question]) -> None:
+        """Put many templates to the proof at the same time, so that judging them waits for no proof."""
+        self._prover.ask_ahead(questions)
 
     def native(self, resolved: ResolvedTemplates) -> NativeAssessment | None:
         """How the response template that a model ships itself agrees with the registry; `None` when it ships none."""
@@ -117,9 +118,8 @@ class Assessor:
         if found is None:
             found = assess_native(resolved, self._registry, count=self._conversations, pool=self._pool)
             assert found is not None
-            if (
-                found.attempt is None or found.attempt.proof is not None
-            ):  # what went wrong is told with the model's name
+            # What went wrong is told with the name of the model.
+            if found.attempt is None or found.attempt.proof is not None:
                 self._natives[question] = found
         return found
 
@@ -136,30 +136,13 @@ class Assessor:
             return "the old text cannot be had"
         return f"{similarity(line_fingerprint(text), fingerprint):.0%} of the lines are the same"
 
-    def _try(self, text: str, schema: str) -> bool | None:
-        from rgw.derender.vetting import vet_foreign
-        from rgw.proof.proving import prove
-
-        if schema not in self._registry.schema_names:
-            return None
-        try:
-            vet_foreign(self._registry, schema)
-            proof = prove(text, self._registry.schema(schema), count=self._conversations, pool=self._pool, shrink=False)
-        except (EngineError, RegistryError):
-            return None
-        return None if proof.findings else proof.proved
-
     def _proving(self, sha256: str, text: str, schema: str | None, proves: bool | None) -> tuple[str, ...]:
         """The schemas that read the template: the one in use, or else whichever do."""
         if schema is not None and proves is not False:
             return (schema,) if proves else ()
         if self._behaviour(text) is None:  # nothing reads what a template that renders nothing writes
             return ()
-        if sha256 not in self._proving_schemas:
-            from rgw.proof.recognition import schemas_that_prove
-
-            self._proving_schemas[sha256] = tuple(schemas_that_prove(text, self._registry, count=self._conversations))
-        return self._proving_schemas[sha256]
+        return self._prover.proving_schemas(sha256, text)
 
     def _differences(self, before: OldTemplate | None, text: str) -> tuple[str, ...] | None:
         """The probes that the two templates render differently; `None` when that cannot be found out."""
@@ -184,6 +167,10 @@ class Assessor:
         if text not in self._behaviours:
             self._behaviours[text] = behaviour_of(self._pool, text)
         return self._behaviours[text]
+
+    @cached_property
+    def _prover(self) -> Prover:
+        return Prover(self._registry, conversations=self._conversations, pool=self._pool)
 
     @cached_property
     def _pool(self) -> RenderPool:

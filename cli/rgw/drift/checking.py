@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 import rgw
 from rgw.drift.assessment import CONVERSATIONS, Assessor
@@ -23,6 +25,19 @@ from rgw.registry.loader import PACKAGED_LABEL, Registry
 from rgw.upstream.sources import UpstreamSource
 
 Checked = tuple[Subject, list[Finding]]
+Item = TypeVar("Item")
+
+
+class Watch(Protocol):
+    """Lets somebody watch items pass while they are read or compared."""
+
+    def __call__(self, items: Iterable[Item], *, description: str, total: int | None = None) -> Iterable[Item]:
+        """The items, in their order."""
+
+
+def unwatched(items: Iterable[Item], *, description: str, total: int | None = None) -> Iterable[Item]:  # noqa: ARG001
+    """The items, watched by nobody."""
+    return items
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +61,16 @@ class Wanted:
     conversations: int = CONVERSATIONS
 
 
-def check(wanted: Wanted, registry: Registry, baseline: Sequence[Acceptance] = ()) -> Report:
+def check(
+    wanted: Wanted, registry: Registry, baseline: Sequence[Acceptance] = (), *, watch: Watch = unwatched
+) -> Report:
     """Carry out every comparison that is wanted.
+
+    Args:
+        wanted: What to compare.
+        registry: What is registered.
+        baseline: The findings that are accepted.
+        watch: See `Watch`.
 
     Raises:
         RgwError: What to compare with cannot be read, or nobody can mean it. What cannot be reached of many is a
@@ -56,7 +79,7 @@ def check(wanted: Wanted, registry: Registry, baseline: Sequence[Acceptance] = (
     _require_families(wanted, registry)
     lock = read_lock(wanted.lockfile) if wanted.lockfile else None
     with Assessor(registry, conversations=wanted.conversations) as assessor:
-        checked = list(_checked(wanted, lock, registry, assessor))
+        checked = list(_checked(wanted, lock, registry, assessor, watch))
     subjects = sorted((subject for subject, _ in checked), key=lambda subject: subject.name)
     found = (finding for _, findings in checked for finding in findings)
     left, accepted = apply_baseline(baseline, found, subjects)
@@ -69,17 +92,25 @@ def check(wanted: Wanted, registry: Registry, baseline: Sequence[Acceptance] = (
     )
 
 
-def _checked(wanted: Wanted, lock: Lock | None, registry: Registry, assessor: Assessor) -> Iterator[Checked]:
+def _checked(
+    wanted: Wanted, lock: Lock | None, registry: Registry, assessor: Assessor, watch: Watch
+) -> Iterator[Checked]:
+    reading = partial(watch, description="Reading")
     if wanted.lockfile and lock:
-        yield from check_models(lock, registry, assessor, lockfile=str(wanted.lockfile))
-        yield from _locked_results(lock, registry, Place(str(wanted.lockfile)))
+        models = check_models(lock, registry, assessor, lockfile=str(wanted.lockfile), watch=reading)
+        yield from watch(models, description="Comparing", total=len(lock.models))
+        results = _locked_results(lock, registry, Place(str(wanted.lockfile)))
+        yield from watch(results, description="Parsing samples", total=len(lock.schemas))
     if wanted.registrations:
-        yield from check_registrations(registry, assessor, families=wanted.families)
+        registrations = check_registrations(registry, assessor, families=wanted.families, watch=reading)
+        yield from watch(registrations, description="Comparing")
     if wanted.upstream:
         yield check_upstream(wanted.upstream, registry, assessor)
     if wanted.samples:
-        yield from check_samples(registry.schemas.values(), Place(f"{PACKAGED_LABEL}/{SCHEMAS}"))
-        yield from _recorded_results(registry)
+        place = Place(f"{PACKAGED_LABEL}/{SCHEMAS}")
+        schemas = registry.schemas.values()
+        yield from watch(check_samples(schemas, place), description="Parsing samples", total=len(schemas))
+        yield from watch(_recorded_results(registry), description="Parsing samples", total=len(schemas))
 
 
 def _locked_results(lock: Lock, registry: Registry, place: Place) -> Iterator[Checked]:

@@ -17,34 +17,44 @@ from rgw.drift.lockfile import (
 )
 from rgw.drift.model import Evidence, Finding, FindingKind, Place, Severity, Subject
 from rgw.drift.natives import native_finding
+from rgw.drift.proofs import Question
 from rgw.drift.repositories import obstacle_finding, obstacle_subject, renamed_finding
 from rgw.registry.loader import Registry
+from rgw.templates.concurrency import Watch
 from rgw.templates.model import ChatTemplate, ResolvedTemplates, UnresolvedTemplates
 from rgw.templates.resolve import is_local, resolve_places
 
 
 def check_models(
-    lock: Lock, registry: Registry, assessor: Assessor, *, lockfile: str
+    lock: Lock, registry: Registry, assessor: Assessor, *, lockfile: str, watch: Watch[tuple[str, str | None]] = iter
 ) -> Iterator[tuple[Subject, list[Finding]]]:
-    """Compare every locked model with what it is now.
+    """Read every locked model, and then compare one after the other with what it was.
 
     Args:
         lock: The models as they were.
         registry: What is registered now.
         assessor: Judges what has changed.
         lockfile: The path of the lockfile, for places.
+        watch: Lets somebody watch the models pass while they are read.
     """
-    now = resolve_places((model.ref, model.revision) for model in lock.models)
+    now = resolve_places(((model.ref, model.revision) for model in lock.models), watch=watch)
     past = _Past(model for model in lock.models if _has_changed(model, now[model.ref, model.revision]))
-    for model in lock.models:
+    comparisons = {
+        model.ref: _Comparison(model, resolved, lock, registry, assessor, Place(lockfile, model.line), past)
+        for model in lock.models
+        if isinstance(resolved := now[model.ref, model.revision], ResolvedTemplates)
+    }
+    assessor.ask_ahead(question for comparison in comparisons.values() for question in comparison.questions())
+
+    def compare(model: LockedModel) -> tuple[Subject, list[Finding]]:
         place = Place(lockfile, model.line)
         resolved = now[model.ref, model.revision]
         if isinstance(resolved, UnresolvedTemplates):
             gone = obstacle_finding(resolved, model.ref, place, Severity.BREAKING)
-            yield obstacle_subject(resolved, model.ref, place), [gone]
-        else:
-            comparison = _Comparison(model, resolved, lock, registry, assessor, place, past)
-            yield Subject(model.ref, place), list(comparison.findings())
+            return obstacle_subject(resolved, model.ref, place), [gone]
+        return Subject(model.ref, place), list(comparisons[model.ref].findings())
+
+    return map(compare, lock.models)
 
 
 def _has_changed(model: LockedModel, resolved: ResolvedTemplates | UnresolvedTemplates) -> bool:
@@ -93,14 +103,36 @@ class _Comparison:
     def findings(self) -> Iterator[Finding]:
         if renamed := renamed_finding(self._resolved, self._model.ref, self._place):
             yield renamed
-        before = {template_key(template): template for template in self._model.templates}
-        after = {template_key(template): template for template in self._resolved.templates}
-        for key in sorted(before.keys() | after.keys()):
-            if found := self._compare(before.get(key), after.get(key)):
-                yield found
+        yield from filter(None, (self._compare(before, after) for before, after in self._pairs()))
         native = self._past.natives.get(self._model.native)
         if found := native_finding(self._model, self._resolved, native, self._assessor, self._place):
             yield found
+
+    def questions(self) -> Iterator[Question]:
+        """What the findings depend on that takes long to find out."""
+        for before, after in self._pairs():
+            if before and after and (schema := self._schema_in_question(before, after)):
+                yield Question(after.sha256, after.text, schema)
+
+    def _pairs(self) -> Iterator[tuple[LockedTemplate | None, ChatTemplate | None]]:
+        """Each template as it was and as it is."""
+        before = {template_key(template): template for template in self._model.templates}
+        after = {template_key(template): template for template in self._resolved.templates}
+        for key in sorted(before.keys() | after.keys()):
+            yield before.get(key), after.get(key)
+
+    def _schema_in_question(self, before: LockedTemplate, after: ChatTemplate) -> str | None:
+        """The schema that has to prove once more, since either the template or the registry has changed."""
+        if before.sha256 != after.sha256:
+            return before.schema
+        schema = registered_schema(self._registry, after.sha256)
+        return schema if self._is_registered_otherwise(before, schema) else None
+
+    def _is_registered_otherwise(self, before: LockedTemplate, schema: str | None) -> bool:
+        """Whether a template has another schema now, or one that reads otherwise."""
+        if before.schema != schema:
+            return True
+        return schema is not None and schema_digest(self._registry.schemas[schema]) != self._lock.schemas[schema].digest
 
     def _compare(self, before: LockedTemplate | None, after: ChatTemplate | None) -> Finding | None:
         if after is None:
@@ -164,13 +196,12 @@ class _Comparison:
         """What the registry says of an unchanged template, where that has changed or is nothing."""
         schema = registered_schema(self._registry, after.sha256)
         known = f"the chat template {after.name!r} ({after.sha256[:12]})"
+        if not self._is_registered_otherwise(before, schema):
+            return self._unregistered(known, after) if schema is None and after.effective else None
         if before.schema == schema:
-            if schema is None:
-                return self._unregistered(known, after) if after.effective else None
-            digest = schema_digest(self._registry.schemas[schema])
-            if digest == self._lock.schemas[schema].digest:
-                return None
-            what, identity = f"schema {schema}, which reads {known}, changed", (after.sha256, schema, digest)
+            assert schema is not None
+            what = f"schema {schema}, which reads {known}, changed"
+            identity = (after.sha256, schema, schema_digest(self._registry.schemas[schema]))
         else:
             what = f"{known} was registered for {before.schema or 'no schema'}, now for {schema or 'no schema'}"
             identity = (after.sha256, before.schema or "", schema or "")

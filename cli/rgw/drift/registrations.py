@@ -16,6 +16,7 @@ from rgw.errors import Obstacle
 from rgw.registry.layer import TEMPLATES
 from rgw.registry.loader import Registry
 from rgw.registry.model import RegisteredTemplate
+from rgw.templates.concurrency import Watch
 from rgw.templates.model import ChatTemplate, ResolvedTemplates, UnresolvedTemplates
 from rgw.templates.resolve import resolve_places
 
@@ -38,21 +39,29 @@ class _Inquiry:
 
 
 def check_registrations(
-    registry: Registry, assessor: Assessor, *, families: Collection[str] = ()
+    registry: Registry,
+    assessor: Assessor,
+    *,
+    families: Collection[str] = (),
+    watch: Watch[tuple[str, str | None]] = iter,
 ) -> Iterator[tuple[Subject, list[Finding]]]:
-    """Compare every registered template with what the repositories that are named for it serve now.
+    """Read what repositories serve now, and then compare one registered template after the other with that.
 
     Args:
         registry: What is registered.
         assessor: Judges what has changed.
         families: Only the templates of these families; empty: all.
+        watch: Lets somebody watch the repositories pass while they are read.
     """
     chosen = [found for found in registry.templates.values() if not families or found.family in families]
     inquiries = [_Inquiry(template, [_place(named) for named in template.repos]) for template in chosen]
-    _ask(inquiries)
-    for inquiry in inquiries:
+    _ask(inquiries, watch)
+
+    def judge(inquiry: _Inquiry) -> tuple[Subject, list[Finding]]:
         place = Place(f"{_label(registry, inquiry.template.sha256)}/{TEMPLATES}")
-        yield _Verdict(inquiry, registry, assessor, place).give()
+        return _Verdict(inquiry, registry, assessor, place).give()
+
+    return map(judge, inquiries)
 
 
 def subject_name(template: RegisteredTemplate) -> str:
@@ -64,11 +73,12 @@ def _label(registry: Registry, sha256: str) -> str:
     return next(layer.label for layer in reversed(registry.layers) if sha256 in layer.templates)
 
 
-def _ask(inquiries: list[_Inquiry]) -> None:
+def _ask(inquiries: list[_Inquiry], watch: Watch[tuple[str, str | None]]) -> None:
     known: dict[tuple[str, str | None], Resolved] = {}
     while pending := [inquiry for inquiry in inquiries if inquiry.waiting and not inquiry.served]:
         asked = {inquiry.waiting[0] for inquiry in pending}
-        known |= resolve_places(sorted(asked - known.keys(), key=lambda place: (place[0], place[1] or "")))
+        unknown = sorted(asked - known.keys(), key=lambda place: (place[0], place[1] or ""))
+        known |= resolve_places(unknown, watch=watch)
         for inquiry in pending:
             inquiry.hear(known[inquiry.waiting.pop(0)])
         if all(_is_unreachable(known[place]) for place in asked):

@@ -6,7 +6,7 @@ Help for a person: the template stays unrecognised.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 from rgw.derender.vetting import vet_foreign
 from rgw.errors import RgwError
@@ -35,7 +35,7 @@ def resemblance_of(text: str, registry: Registry) -> Resemblance | None:
 
 
 def schemas_that_prove(
-    text: str, registry: Registry, *, count: int, seed: int = 0, watch: Watch = iter
+    text: str, registry: Registry, *, count: int, seed: int = 0, pool: RenderPool | None = None, watch: Watch = iter
 ) -> Iterator[str]:
     """The names of the schemas that prove to read a template.
 
@@ -44,15 +44,16 @@ def schemas_that_prove(
         registry: The schemas.
         count: Conversations of each kind for those that pass the sieve.
         seed: What the conversations are made from.
+        pool: Where to render; by default a pool of this call's own.
         watch: See `Watch`.
     """
-    with RenderPool(limits=PROOF_LIMITS) as pool:
+    with nullcontext(pool) if pool is not None else RenderPool(limits=PROOF_LIMITS) as workers:
         for name in watch(registry.schemas):
             with suppress(RgwError):  # a schema that cannot be run or is too slow proves nothing
                 schema = registry.schema(name)
                 vet_foreign(registry, name)
                 if all(
-                    prove(text, schema, count=tried, seed=seed, pool=pool, shrink=False).proved
+                    prove(text, schema, count=tried, seed=seed, pool=workers, shrink=False).proved
                     for tried in (SIEVE_CONVERSATIONS, count)
                 ):
                     yield name

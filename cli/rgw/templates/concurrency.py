@@ -19,6 +19,9 @@ THREAD_NAME = "rgw-templates"
 Item = TypeVar("Item", bound=Hashable)
 Result = TypeVar("Result")
 
+Watch = Callable[[Iterable[Item]], Iterable[Item]]
+"""Lets somebody watch items pass while what becomes of each is waited for."""
+
 
 def within(seconds: float, call: Callable[[], Result]) -> Result:
     """Return what a call returns.
@@ -31,7 +34,9 @@ def within(seconds: float, call: Callable[[], Result]) -> Result:
     return future.result(timeout=seconds)
 
 
-def map_concurrently(function: Callable[[Item], Result], items: Iterable[Item], *, workers: int) -> dict[Item, Result]:
+def map_concurrently(
+    function: Callable[[Item], Result], items: Iterable[Item], *, workers: int, watch: Watch[Item] = iter
+) -> dict[Item, Result]:
     """Apply a function to every item in a few threads; the first exception in the order of the items is raised."""
     futures: dict[Item, Future[Result]] = {item: Future() for item in items}
     waiting: SimpleQueue[Item] = SimpleQueue()
@@ -46,7 +51,7 @@ def map_concurrently(function: Callable[[Item], Result], items: Iterable[Item], 
 
     for _ in range(min(workers, len(futures))):
         _start(work)
-    return {item: future.result() for item, future in futures.items()}
+    return {item: futures[item].result() for item in watch(futures)}
 
 
 def _settle(future: Future[Result], call: Callable[[], Result]) -> None:

@@ -29,7 +29,7 @@ from huggingface_hub.utils.tqdm import disable_progress_bars
 
 from rgw.errors import SourceError
 from rgw.templates import gguf, local
-from rgw.templates.concurrency import map_concurrently, within
+from rgw.templates.concurrency import Watch, map_concurrently, within
 from rgw.templates.hub_errors import HTTP_ERROR, explain, is_timeout, not_cached, status_of
 from rgw.templates.identity import MAX_TEMPLATE_BYTES, chat_template, mark_effective, named_texts, too_large
 from rgw.templates.model import EMBEDDED_SOURCE, ChatTemplate, ResolvedTemplates, UnresolvedTemplates
@@ -63,7 +63,7 @@ def resolve_repository(ref: str, *, revision: str | None = None) -> ResolvedTemp
 
 
 def resolve_revisions(
-    places: Iterable[tuple[str, str | None]],
+    places: Iterable[tuple[str, str | None]], *, watch: Watch[tuple[str, str | None]] = iter
 ) -> dict[tuple[str, str | None], ResolvedTemplates | UnresolvedTemplates]:
     """Read many repositories concurrently, each at its own revision; one that fails is a result like the others."""
 
@@ -74,7 +74,7 @@ def resolve_revisions(
         except SourceError as error:
             return UnresolvedTemplates(ref, error.message, error.fix, error.obstacle)
 
-    return map_concurrently(resolve, places, workers=CONCURRENT_REPOSITORIES)
+    return map_concurrently(resolve, places, workers=CONCURRENT_REPOSITORIES, watch=watch)
 
 
 def _resolve(ref: str, revision: str | None) -> ResolvedTemplates:

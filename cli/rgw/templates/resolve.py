@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rgw.errors import Obstacle, SourceError, UsageError
 from rgw.templates import local
+from rgw.templates.concurrency import Watch
 from rgw.templates.model import ResolvedTemplates, UnresolvedTemplates
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
@@ -52,16 +53,21 @@ def resolve_many(refs: Sequence[str], *, revision: str | None = None) -> list[Re
 
 
 def resolve_places(
-    places: Iterable[tuple[str, str | None]],
+    places: Iterable[tuple[str, str | None]], *, watch: Watch[tuple[str, str | None]] = iter
 ) -> dict[tuple[str, str | None], ResolvedTemplates | UnresolvedTemplates]:
-    """Read many REFs, each at a revision of its own, hub repositories concurrently; local ones have no revision."""
+    """Read many REFs, each at a revision of its own, hub repositories concurrently; local ones have no revision.
+
+    Args:
+        places: The REFs, each with its revision.
+        watch: Lets somebody watch the hub repositories pass while they are read.
+    """
     unique = dict.fromkeys(places)
     results = {(ref, revision): _resolve_or_report(ref) for ref, revision in unique if is_local(ref)}
     repositories = [place for place in unique if place not in results]
     if repositories:
         from rgw.templates.hub import resolve_revisions
 
-        results |= resolve_revisions(repositories)
+        results |= resolve_revisions(repositories, watch=watch)
     return results
 
 
