@@ -35,7 +35,7 @@ def resemblance_of(text: str, registry: Registry) -> Resemblance | None:
 
 
 def schemas_that_prove(
-    text: str, registry: Registry, *, count: int, seed: int = 0, pool: RenderPool | None = None, watch: Watch = iter
+    text: str, registry: Registry, *, count: int, pool: RenderPool | None = None, watch: Watch = iter
 ) -> Iterator[str]:
     """The names of the schemas that prove to read a template.
 
@@ -43,7 +43,6 @@ def schemas_that_prove(
         text: The template.
         registry: The schemas.
         count: Conversations of each kind for those that pass the sieve.
-        seed: What the conversations are made from.
         pool: Where to render; by default a pool of this call's own.
         watch: See `Watch`.
     """
@@ -53,7 +52,7 @@ def schemas_that_prove(
                 schema = registry.schema(name)
                 vet_foreign(registry, name)
                 if all(
-                    prove(text, schema, count=tried, seed=seed, pool=workers, shrink=False).proved
+                    prove(text, schema, count=tried, pool=workers, shrink=False).proved
                     for tried in (SIEVE_CONVERSATIONS, count)
                 ):
                     yield name
