@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from drift.conftest import Project, kinds
+from drift.conftest import Project, in_time, kinds
 from drift.formats import BREAKING, COMPATIBLE, COSMETIC, NOT_JINJA, TEMPLATE, sha256, write_registry
 from loopback_hub import GOOD_TOKEN, Fault, FaultKind, LoopbackHub
 from rgw.drift.model import Finding, Report
@@ -301,12 +301,14 @@ def test_many_models_are_checked_in_time_and_always_the_same(hub: LoopbackHub, p
     project.lock(*names)
     for name in names:
         hub.commit(name, {JINJA: TEMPLATE, "tokenizer_config.json": '{"moved": true}'})
+    for name in names[::10]:
+        hub.commit(name, {JINJA: COMPATIBLE, "tokenizer_config.json": "{}"})
     for name in names[::50]:
         hub.delete(name)
     hub.latency = 0.05
-    start = time.monotonic()
-    report = project.check()
-    assert time.monotonic() - start < 15.0
+    with in_time(hub, seconds=15.0):
+        report = project.check()
     assert report.counts["checked"] == 301
-    assert [finding.subject for finding in report.findings] == names[::50]
+    assert [finding.subject for finding in report.findings] == names[::10]
+    assert Counter(finding.kind for finding in report.findings) == {"repository-missing": 6, "template-changed": 24}
     assert project.check() == report
