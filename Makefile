@@ -7,9 +7,10 @@ VENV := .venv
 LEGACY_VENV := .venv-legacy
 # The version that verl and vLLM stacks pin; it brings huggingface-hub 1.x.
 LEGACY_TRANSFORMERS := 5.12.1
-# Tests of one xdist group share a worker, and with it costly fixtures.
-IN_PARALLEL := -n auto --dist loadgroup
+IN_PARALLEL := -n auto
 SOURCES := cli tests scripts benchmarks
+# The tests start hundreds of processes, each of which would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Sets $$python to the first usable interpreter: PYTHON if it is given, else the newest on the path.
 find_python = \
@@ -62,7 +63,7 @@ reformat: $(VENV)/installed  ## Format the code and apply the safe fixes
 
 .PHONY: test
 test: $(VENV)/installed  ## Run the tests
-	$(VENV)/bin/pytest $(IN_PARALLEL) -m 'not live and not corpus'
+	$(VENV)/bin/pytest $(IN_PARALLEL) -m 'not live and not corpus and not nightly'
 
 .PHONY: test-legacy
 test-legacy: $(LEGACY_VENV)/installed  ## Run the derender's tests with the older transformers, in .venv-legacy
@@ -82,6 +83,11 @@ prove-nightly: $(VENV)/installed  ## Prove every registered pair at 1,000 conver
 .PHONY: prove-long
 prove-long: $(VENV)/installed  ## Prove every schema at 100,000 conversations, for docs/proof.md (hours; goes on where it was stopped)
 	$(VENV)/bin/python scripts/prove_long.py ../shared/corpus/templates --jobs 2
+
+.PHONY: test-nightly
+test-nightly: $(VENV)/installed  ## Read outputs of a megabyte, and hold the properties on many examples (takes hours)
+	$(VENV)/bin/pytest $(IN_PARALLEL) tests/derender/test_properties.py --hypothesis-profile nightly
+	$(VENV)/bin/pytest $(IN_PARALLEL) -m nightly --nightly
 
 .PHONY: test-live
 test-live: $(VENV)/installed  ## Ask the real hub: one repository for each registered template (needs the network)

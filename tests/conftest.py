@@ -33,6 +33,7 @@ settings.register_profile("nightly", max_examples=20 * settings().max_examples)
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--live", action="store_true", help="let tests marked `live` ask the real hub")
+    parser.addoption("--nightly", action="store_true", help="run the tests marked `nightly`, which take hours")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -57,6 +58,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("corpus")
         if item.get_closest_marker("live") and not config.getoption("--live"):
             item.add_marker(pytest.mark.skip(reason="asks the real hub: run `make test-live`"))
+        if item.get_closest_marker("nightly") and not config.getoption("--nightly"):
+            item.add_marker(pytest.mark.skip(reason="takes hours: run `make test-nightly`"))
 
 
 @pytest.fixture(scope="session")
@@ -65,6 +68,15 @@ def corpus() -> Path:
     if not (CORPUS / "index.tsv").is_file():
         pytest.skip(f"the corpus of real templates is not there ({os.path.relpath(CORPUS, REPOSITORY)}/index.tsv)")
     return CORPUS
+
+
+@pytest.fixture(autouse=True)
+def kept_workers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Render workers are shared by the tests of a process, save by those that are about them."""
+    from kept_workers import keep_workers
+
+    if request.path.parent.name != "templates":
+        keep_workers(monkeypatch)
 
 
 @pytest.fixture

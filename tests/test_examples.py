@@ -6,15 +6,17 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from rgw.app import run
 from rgw.templates.rendering import Rendered, RenderPool, RenderRequest
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
-RGW = Path(sys.executable).parent / "rgw"
+PROGRAMS = Path(sys.executable).parent
 THOUGHT = "The visitor wants oolong tea. I look up the shelf and the price."
 ANSWER = "Let me check that for you."
 FIND = {"name": "find_item", "arguments": {"item": "oolong tea"}}
@@ -27,13 +29,24 @@ def output(name: str) -> str:
     return (EXAMPLES / "outputs" / name).read_text("utf-8")
 
 
-def parse(name: str, exit_code: int) -> dict[str, Any]:
-    options = ["--model", EXAMPLES / "model", "--registry", EXAMPLES / "registry", "--tools", EXAMPLES / "tools.json"]
-    command = [RGW, "parse", EXAMPLES / "outputs" / name, *options, "--json"]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert result.returncode == exit_code, result.stderr
-    (parsed,) = json.loads(result.stdout)["results"]
-    return parsed
+Parse = Callable[[str, int], dict[str, Any]]
+
+
+@pytest.fixture
+def parse(capfd: pytest.CaptureFixture[str]) -> Parse:
+    """Read a sample output with the command line, which must end with the exit code that is expected."""
+
+    def parse(name: str, exit_code: int) -> dict[str, Any]:
+        options = {"--model": "model", "--registry": "registry", "--tools": "tools.json"}
+        command = ["parse", str(EXAMPLES / "outputs" / name), "--json"]
+        command += [word for option, path in options.items() for word in (option, str(EXAMPLES / path))]
+        code = run(command)
+        out, err = capfd.readouterr()
+        assert code == exit_code, err
+        (parsed,) = json.loads(out)["results"]
+        return parsed
+
+    return parse
 
 
 def issue_codes(parsed: dict[str, Any]) -> list[str]:
@@ -55,16 +68,16 @@ def test_the_template_writes_the_complete_output() -> None:
     assert rendered == [Rendered(expected)]
 
 
-def test_the_complete_output_is_read_whole() -> None:
-    parsed = parse("complete.txt", exit_code=0)
+def test_the_complete_output_is_read_whole(parse: Parse) -> None:
+    parsed = parse("complete.txt", 0)
     assert (parsed["schema"], parsed["ill_formed"], parsed["end_of_turn"]) == ("kiosk", False, True)
     assert (parsed["reasoning"], parsed["text"]) == (THOUGHT, ANSWER)
     assert parsed["tool_uses"] == [{"name": call["name"], "input": call["arguments"]} for call in (FIND, PRICE)]
     assert issue_codes(parsed) == []
 
 
-def test_the_cut_output_gives_no_call_at_all() -> None:
-    parsed = parse("cut-off.txt", exit_code=1)
+def test_the_cut_output_gives_no_call_at_all(parse: Parse) -> None:
+    parsed = parse("cut-off.txt", 1)
     assert (parsed["ill_formed"], parsed["end_of_turn"]) == (True, False)
     assert (parsed["reasoning"], parsed["text"], parsed["tool_uses"]) == ("", output("cut-off.txt"), [])
     # The legacy dialect is one pattern for the whole turn: where it does not match, nothing says how far it would have.
@@ -72,14 +85,14 @@ def test_the_cut_output_gives_no_call_at_all() -> None:
     assert issue_codes(parsed) == [cause]
 
 
-def test_the_output_in_another_format_is_pointed_out() -> None:
-    parsed = parse("other-format.txt", exit_code=0)
+def test_the_output_in_another_format_is_pointed_out(parse: Parse) -> None:
+    parsed = parse("other-format.txt", 0)
     assert parsed["tool_uses"] == []
     assert issue_codes(parsed) == ["looks_like_call"]
 
 
 def test_the_demo_runs_to_its_end() -> None:
-    path = str(RGW.parent) + os.pathsep + os.environ["PATH"]
+    path = str(PROGRAMS) + os.pathsep + os.environ["PATH"]
     script = ["sh", EXAMPLES / "demo.sh"]
     result = subprocess.run(script, env=os.environ | {"PATH": path}, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
