@@ -52,6 +52,16 @@ def test_the_document(rgw: Rgw) -> None:
     assert "dialects.response_template.fields.tool_calls.open_pattern" in paths
 
 
+def test_a_registered_template_is_read_alike_by_both_schemas(rgw: Rgw) -> None:
+    known = ["--registry", EXAMPLES / "registry"]
+    agreed = rgw("infer", EXAMPLES / "model", *FEW, *known, "--json").document["agreement"]
+    assert agreed["readings"] >= 20
+    assert (agreed["same"] + agreed["not_carried"], agreed["different"]) == (agreed["readings"], 0)
+    lines = rgw("infer", EXAMPLES / "model", *FEW, *known).out.splitlines()
+    assert lines[1].startswith(f"# agrees with the registered schema {agreed['schema']} on {agreed['readings']} of ")
+    assert rgw("infer", EDITED, *FEW, "--json").document["agreement"] is None
+
+
 def test_what_is_not_proved_comes_with_its_counterexample(rgw: Rgw, unprovable: Path) -> None:
     outcome = rgw("infer", unprovable, *FEW)
     assert outcome.code == 1

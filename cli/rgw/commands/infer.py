@@ -25,7 +25,9 @@ from rgw.output import Mode, Output
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from rgw.inference.agreement import Agreement
     from rgw.inference.model import Inference
+    from rgw.registry.model import Schema
 
 
 def infer(
@@ -54,7 +56,8 @@ def infer(
     """Infer a response schema from a chat template alone, and prove it.
 
     Prints the file of the schema with a comment above each inferred line. One that does not prove comes with the turn
-    that it misreads; it is never written.
+    that it misreads; it is never written. Where the template is registered already, the first lines say on how many
+    turns the registered schema reads the same.
 
     \b
     rgw infer acme/acme-1 > acme-1.yaml
@@ -69,7 +72,9 @@ def infer(
         fix = "use lower-case letters and digits, joined by '_', '-' or '.'"
         raise UsageError(f"{name!r} cannot name a schema", fix)
     from rgw.inference.document import inference_document, inferred_file
+    from rgw.inference.inferring import LIMITS
     from rgw.inference.inferring import infer as infer_schema
+    from rgw.templates.rendering import PLACEHOLDER_TOKENS, RenderPool
     from rgw.templates.resolve import resolve
     from rgw.templates.special_tokens import special_tokens
 
@@ -77,9 +82,28 @@ def infer(
     template = resolved.effective
     if template is None:
         raise SourceError(f"{ref} has no chat template", "name the template that it is served with")
-    tokens = {**special_tokens(ref), **({"eos_token": eos_token} if eos_token is not None else {})}
+    registered = _registered(template.sha256, registry)
+    known = {"eos_token": registered.turn.end[0]} if registered is not None and registered.turn.end else {}
+    given = {"eos_token": eos_token} if eos_token is not None else {}
+    tokens = {**PLACEHOLDER_TOKENS, **known, **special_tokens(ref), **given}
     called = name or _name_of(ref)
-    inference = infer_schema(template.text, name=called, tokens=tokens, conversations=conversations, seed=seed)
+    agreement: Agreement | None = None
+    with RenderPool(limits=LIMITS, variables=tokens) as pool:
+        inference = infer_schema(
+            template.text, name=called, tokens=tokens, conversations=conversations, seed=seed, pool=pool
+        )
+        if registered is not None and inference.schema is not None and inference.proved:
+            from rgw.inference.agreement import agreement as agreement_of
+
+            agreement = agreement_of(
+                pool,
+                template.text,
+                inference.schema,
+                registered,
+                tokens=tokens,
+                count=conversations,
+                seed=seed,
+            )
 
     def human() -> Iterator[RenderableType]:
         from rgw.output.inferences import counterexample
@@ -87,8 +111,8 @@ def infer(
         return counterexample(inference)
 
     if output.mode is Mode.HUMAN or (output.mode is Mode.QUIET and inference.proved):
-        output.paragraph(inferred_file(ref, inference).rstrip("\n"))
-    output.document(inference_document(ref, template.sha256, inference), human=human)
+        output.paragraph(inferred_file(ref, inference, agreement).rstrip("\n"))
+    output.document(inference_document(ref, template.sha256, inference, agreement), human=human)
     if not inference.proved:
         if output.mode is not Mode.HUMAN:
             output.error(f"{ref}: not proved: {inference.failure}")
@@ -96,6 +120,15 @@ def infer(
     if write:
         assert registry is not None
         _write(output, ref, called, inference, registry, conversations=conversations, revision=revision)
+
+
+def _registered(sha256: str, registry: Path | None) -> Schema | None:
+    """The schema that is registered for a template, if there is one."""
+    from rgw.registry.loader import load_registry
+
+    known = load_registry(registry if registry is not None and registry.is_dir() else None)
+    entry = known.find_template(sha256)
+    return known.schema(entry.schema) if entry is not None and entry.schema is not None else None
 
 
 def _write(

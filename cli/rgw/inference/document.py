@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from rgw.inference.agreement import Agreement
 from rgw.inference.model import Explanation, Inference
 from rgw.registry.model import LayoutRules, Schema, TurnRules
 from rgw.registry.yaml_writing import dump_yaml
@@ -61,10 +62,11 @@ def _comment(explanation: Explanation) -> str:
     return f"{explanation.reason}; seen in: {', '.join(seen)}{rest}"
 
 
-def inferred_file(ref: str, inference: Inference) -> str:
+def inferred_file(ref: str, inference: Inference, agreement: Agreement | None = None) -> str:
     """The candidate's file, headed by what is known of it in comments; only those where there is no candidate."""
     verdict = "proved" if inference.proved else "not proved"
     head = [f"{verdict}: {ref}", *([inference.failure] if inference.failure else [])]
+    head += [str(agreement)] if agreement is not None else []
     head += [f"not to be seen: {words}" for words in inference.unobservable]
     comments = "".join(f"# {words if words.isprintable() else ascii(words)}\n" for words in head)
     if inference.schema is None:
@@ -72,7 +74,10 @@ def inferred_file(ref: str, inference: Inference) -> str:
     return comments + explained_yaml(inference.schema, inference.explanations)
 
 
-def inference_document(ref: str, sha256: str, inference: Inference) -> dict[str, Any]:
+def inference_document(
+    ref: str, sha256: str, inference: Inference, agreement: Agreement | None = None
+) -> dict[str, Any]:
     """What `rgw infer --json` prints."""
     schema = schema_data(inference.schema) if inference.schema is not None else None
-    return {"version": 1, "ref": ref, "sha256": sha256, "schema": schema, **inference.to_dict()}
+    agreed = agreement.to_dict() if agreement is not None else None
+    return {"version": 1, "ref": ref, "sha256": sha256, "schema": schema, "agreement": agreed, **inference.to_dict()}
