@@ -99,3 +99,94 @@ NO_END = (
     + "{%- endfor -%}{%- if add_generation_prompt -%}{{- '<|assistant|>' -}}{%- endif -%}"
 )
 NO_CALLS = template("")
+
+LIST_BY_NAME = template(
+    "{%- if m.tool_calls -%}{{- '<calls>' -}}{%- set ns = namespace(all=[]) -%}"
+    + each_call("{%- set ns.all = ns.all + [{f.name: f.arguments}] -%}")
+    + "{{- ns.all | tojson + '</calls>' -}}{%- endif -%}"
+)
+NUMBERED_LIST = template(
+    "{%- if m.tool_calls -%}{{- '<calls>[' -}}"
+    "{%- for c in m.tool_calls -%}"
+    "{{- ', ' if not loop.first -}}{{- '{\"number\": \"' ~ loop.index0 ~ '\"' -}}"
+    "{{- ', \"tool\": \"' ~ c.function.name ~ '\"' -}}"
+    "{{- ', \"input\": ' ~ (c.function.arguments | tojson) ~ '}' -}}"
+    "{%- endfor -%}{{- ']</calls>' -}}{%- endif -%}"
+)
+BRACKETED_SECTION = template(
+    "{%- if m.tool_calls -%}{{- '<calls_open>[' -}}"
+    + each_call("{{- '<call>' + f.name + '<args>' + (f.arguments | tojson) + '</call>' -}}")
+    + "{{- ']<calls_close>' -}}{%- elif m.content -%}{{- '<end>' -}}{%- endif -%}",
+    end="",
+)
+SAID_TYPES = template(
+    each_call(
+        "{{- '<run tool=\"' + f.name + '\">' -}}"
+        "{%- for k, v in f.arguments.items() -%}"
+        "{{- '<arg key=\"' + k + '\" type=\"' + ('string' if v is string else 'number') + '\">' -}}"
+        "{{- (v if v is string else v | tojson) + '</arg>' -}}"
+        "{%- endfor -%}{{- '</run>' -}}"
+    )
+)
+OTHER_BRACKETS = "".join({"<": "\u2039", ">": "\u203a"}.get(character, character) for character in TAGS)
+OTHER_STOPS = (
+    "{%- for m in messages -%}"
+    "{%- if m.role == 'assistant' -%}"
+    "{%- if m.reasoning_content -%}{{- '<|turn|>bot<|aside|>' + m.reasoning_content + '<|next|>' -}}{%- endif -%}"
+    "{%- if m.content -%}"
+    "{{- '<|turn|>bot<|say|>' + m.content + ('<|next|>' if m.tool_calls else '<|done|>') -}}"
+    "{%- endif -%}"
+    "{%- for c in m.tool_calls or [] -%}"
+    "{{- '<|turn|>bot<|ask|>' + c.function.name + '<|with|>' + (c.function.arguments | tojson) + '</ask>' -}}"
+    "{{- '<|done|>' if loop.last else '<|next|>' -}}"
+    "{%- endfor -%}"
+    "{%- else -%}{{- '<|turn|>' + m.role + '<|say|>' + m.content + '<|done|>' -}}{%- endif -%}"
+    "{%- endfor -%}"
+    "{%- if add_generation_prompt -%}{{- '<|turn|>bot' -}}{%- endif -%}"
+)
+_DO = each_call("{{- '<do>' + ({'name': f.name, 'arguments': f.arguments} | tojson) + '</do>' -}}")
+CLOSED_BY_PROMPT = (
+    "{%- for m in messages -%}"
+    "{%- if m.role == 'assistant' -%}{{- '<bot></hm>' + m.content.split('</hm>')[-1] -}}"
+    + _DO
+    + "{{- '<end>' -}}{%- else -%}{{- '<' + m.role + '>' + m.content + '<end>' -}}{%- endif -%}{%- endfor -%}"
+    "{%- if add_generation_prompt -%}{{- '<bot>' + ('<hm>' if thinking else '</hm>') -}}{%- endif -%}"
+)
+CLOSED_AT_ONCE_BY_PROMPT = (
+    "{%- for m in messages -%}"
+    "{%- if m.role == 'assistant' -%}"
+    "{{- '[|bot|]\n' + ('<hm>\n\n</hm>\n\n' if loop.last else '') + m.content.split('</hm>')[-1] -}}"
+    + _DO
+    + "{{- '<end>' -}}{%- else -%}{{- '[|' + m.role + '|]\n' + m.content + '<end>' -}}{%- endif -%}{%- endfor -%}"
+    "{%- if add_generation_prompt -%}{{- '[|bot|]\n<hm>\n' + ('' if thinking else '\n</hm>\n\n') -}}{%- endif -%}"
+)
+BEHIND_RESULTS = (
+    "{%- set ns = namespace(answered=false) -%}"
+    "{%- for m in messages -%}"
+    "{%- if m.role == 'assistant' -%}"
+    "{{- '' if ns.answered else '<bot>' -}}{{- m.content -}}" + _DO + "{{- '<end>' -}}"
+    "{%- elif m.role == 'tool' -%}{%- set ns.answered = true -%}{{- '<result>' + m.content + '</result>' -}}"
+    "{%- else -%}{%- set ns.answered = false -%}{{- '<user>' + m.content + '<end>' -}}{%- endif -%}"
+    "{%- if m.role == 'tool' and messages[loop.index0 + 1:] | selectattr('tool_calls', 'defined') | list == [] -%}"
+    "{{- '<results_end>' -}}{%- endif -%}"
+    "{%- endfor -%}"
+    "{%- if add_generation_prompt and not ns.answered -%}{{- '<bot><hm>' -}}{%- endif -%}"
+)
+ONLY_BEHIND_RESULTS = (
+    "{%- set called = messages | selectattr('role', 'equalto', 'tool') | list -%}"
+    "{%- for m in messages -%}"
+    "{%- if m.role == 'user' -%}"
+    "{%- if tools and (called or loop.last) -%}{{- '[TOOLS]' + (tools | tojson) + '[/TOOLS]' -}}{%- endif -%}"
+    "{{- '[ASK]' + m.content + '[/ASK]' -}}"
+    "{%- elif m.role == 'assistant' -%}{{- m.content -}}" + _DO + "{{- '<end>' -}}"
+    "{%- elif m.role == 'tool' -%}{{- '[RESULT]' + m.content + '[/ASK]' -}}"
+    "{%- else -%}{{- '[RULES]' + m.content -}}{%- endif -%}"
+    "{%- endfor -%}"
+)
+EQUAL_MARKERS = (
+    "{%- for m in messages -%}{{- '##' + m.role + '##' -}}"
+    "{%- if m.role == 'assistant' -%}{{- m.content -}}"
+    + each_call("{{- '\n@@do@@' + ({'name': f.name, 'arguments': f.arguments} | tojson) + '@@/do@@' -}}")
+    + "{%- else -%}{{- m.content -}}{%- endif -%}{{- '##end##\n' -}}{%- endfor -%}"
+    "{%- if add_generation_prompt -%}{{- '##assistant##@@hm@@\n' -}}{%- endif -%}"
+)

@@ -64,6 +64,70 @@ def test_each_notation_is_inferred_proved_and_read(pool: RenderPool, template: s
     assert (parsed.reasoning, parsed.text, parsed.tool_uses, parsed.ill_formed) == ("So.", "Hi", [CALL], False)
 
 
+@pytest.mark.parametrize(
+    ("template", "output"),
+    [
+        (made_up.LIST_BY_NAME, '<hm>\nSo.\n</hm>\nHi<calls>[{"get_weather": {"city": "Paris"}}]</calls><end>'),
+        (
+            made_up.NUMBERED_LIST,
+            (
+                '<hm>\nSo.\n</hm>\nHi<calls>[{"number": "7", "tool": "get_weather", "input": {"city": "Paris"}}]'
+                "</calls><end>"
+            ),
+        ),
+        (
+            made_up.BRACKETED_SECTION,
+            '<hm>\nSo.\n</hm>\nHi<calls_open>[<call>get_weather<args>{"city": "Paris"}</call>]<calls_close>',
+        ),
+        (
+            made_up.SAID_TYPES,
+            '<hm>\nSo.\n</hm>\nHi<run tool="get_weather"><arg key="city" type="string">Paris</arg></run><end>',
+        ),
+        (
+            made_up.OTHER_BRACKETS,
+            "‹hm›\nSo.\n‹/hm›\nHi\n‹run›\n‹tool=get_weather›\n‹arg=city›\nParis\n‹/arg›\n‹/tool›\n‹/run›‹end›",
+        ),
+        (
+            made_up.OTHER_STOPS,
+            (
+                "<|aside|>So.<|next|><|turn|>bot<|say|>Hi<|next|>"
+                '<|turn|>bot<|ask|>get_weather<|with|>{"city": "Paris"}</ask><|done|>'
+            ),
+        ),
+    ],
+    ids=["list by name", "numbered list", "bracketed section", "said types", "other brackets", "other stops"],
+)
+def test_each_way_to_write_calls_is_inferred_proved_and_read(pool: RenderPool, template: str, output: str) -> None:
+    inference = inferred(pool, template)
+    assert inference.proved, inference.failure
+    assert inference.schema is not None
+    parsed = Derenderer(inference.schema).parse(output, prompt="")
+    assert (parsed.reasoning, parsed.text, parsed.tool_uses, parsed.ill_formed) == ("So.", "Hi", [CALL], False)
+
+
+@pytest.mark.parametrize(
+    ("template", "prompt", "output"),
+    [
+        (made_up.CLOSED_BY_PROMPT, "<bot></hm>", "Hi<do>{}</do><end>"),
+        (made_up.CLOSED_BY_PROMPT, "<bot><hm>", "</hm>Hi<do>{}</do><end>"),
+        (made_up.CLOSED_AT_ONCE_BY_PROMPT, "[|bot|]\n<hm>\n\n</hm>\n\n", "Hi<do>{}</do><end>"),
+        (made_up.BEHIND_RESULTS, "<user>yes<end><bot>", "Hi<do>{}</do><end>"),
+        (made_up.BEHIND_RESULTS, "<result>yes</result><results_end>", "Hi<do>{}</do><end>"),
+        (made_up.ONLY_BEHIND_RESULTS, "[RESULT]yes[/ASK]", "Hi<do>{}</do><end>"),
+        (made_up.EQUAL_MARKERS, "##assistant##", "Hi\n@@do@@{}@@/do@@##end##"),
+    ],
+)
+def test_each_way_to_begin_a_turn_is_inferred_proved_and_read(
+    pool: RenderPool, template: str, prompt: str, output: str
+) -> None:
+    inference = inferred(pool, template)
+    assert inference.proved, inference.failure
+    assert inference.schema is not None
+    call = '{"name": "get_weather", "arguments": {"city": "Paris"}}'
+    parsed = Derenderer(inference.schema).parse(output.replace("{}", call), prompt=prompt)
+    assert (parsed.reasoning, parsed.text, parsed.tool_uses, parsed.ill_formed) == ("", "Hi", [CALL], False)
+
+
 def test_the_literals_of_a_turn(pool: RenderPool) -> None:
     inference = inferred(pool, made_up.JSON_OBJECTS)
     assert inference.schema is not None

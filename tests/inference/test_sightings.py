@@ -84,3 +84,16 @@ def test_constants_and_texts_to_quote_are_kept_apart(pool: RenderPool) -> None:
     quoting = found["a call with texts to quote"]
     assert not quoting.plain
     assert [mark.slot.kind for mark in quoting.marks].count(SlotKind.VALUE) == 14
+
+
+def test_every_turn_is_probed_behind_a_result_where_no_other_continues_its_prompt(pool: RenderPool) -> None:
+    found = seen(pool, made_up.ONLY_BEHIND_RESULTS)
+    assert spelled(found["text"]) == "TEXT<end>"
+    assert found["text"].header == "[/ASK]"
+    assert not any(sighting.after_tool for sighting in found.values())
+
+
+def test_turns_that_begin_with_their_text_show_what_the_prompt_writes_of_a_turn(pool: RenderPool) -> None:
+    found = seen(pool, made_up.EQUAL_MARKERS)
+    assert {sighting.prefill for sighting in found.values()} == {"@@hm@@\n"}
+    assert spelled(found["text"]) == "TEXT##end##\n"

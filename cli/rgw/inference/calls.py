@@ -118,8 +118,13 @@ def pieces_of(sighting: Sighting, start: int, end: int, marks: Sequence[Mark]) -
     return [*pieces, sighting.output[position:end]]
 
 
-def head_pattern(heads: Sequence[Sequence[str | SlotKind]]) -> str | None:
-    """One pattern for the openers of several calls; `None` when they have not the same parts."""
+def head_pattern(heads: Sequence[Sequence[str | SlotKind]], never: str = "") -> str | None:
+    """One pattern for the openers of several calls; `None` when they have not the same parts.
+
+    Args:
+        heads: The parts of each opener.
+        never: A character that is not in names, since what follows them begins with it.
+    """
     if not heads or len({tuple(piece for piece in head if isinstance(piece, SlotKind)) for head in heads}) != 1:
         return None
     pattern = ""
@@ -132,15 +137,15 @@ def head_pattern(heads: Sequence[Sequence[str | SlotKind]]) -> str | None:
                 return None
             pattern += literal
         elif piece is SlotKind.NAME:
-            pattern += "(?P=name)" if named else f"(?P<name>{_word_pattern(heads, column)})"
+            pattern += "(?P=name)" if named else f"(?P<name>{_word_pattern(heads, column, never)})"
             named = True
         else:
-            pattern += _word_pattern(heads, column)
+            pattern += _word_pattern(heads, column, never)
     return pattern
 
 
-def _word_pattern(heads: Sequence[Sequence[str | SlotKind]], column: int) -> str:
-    return word_pattern(str(heads[0][column + 1]))
+def _word_pattern(heads: Sequence[Sequence[str | SlotKind]], column: int, never: str) -> str:
+    return word_pattern(str(heads[0][column + 1]).strip() or never)
 
 
 def word_pattern(behind: str, *, spaces: bool = False) -> str:

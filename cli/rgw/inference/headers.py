@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from rgw.inference.literals import boundary, common_prefix, common_suffix, words
+from rgw.inference.literals import boundary, common_prefix, common_suffix, markers, words
 from rgw.inference.sightings import Sighting, SlotKind
 
 
@@ -68,7 +68,7 @@ def _shared_part(anchor: str, headers: Sequence[str]) -> str:
 
 
 def _opener_in(anchor: str, sightings: Sequence[Sighting]) -> str:
-    """The end of the anchor that opens the reasoning which all turns begin with.
+    """The end of the anchor that opens the reasoning which all turns begin with, or which some prompts close at once.
 
     It shares a word with what closes reasoning, and begins with the same character.
     """
@@ -80,7 +80,8 @@ def _opener_in(anchor: str, sightings: Sequence[Sighting]) -> str:
         following = sighting.marks[1].start if len(sighting.marks) > 1 else sighting.end
         closer = sighting.output[sighting.marks[0].end : following].strip()
         return _end_like(anchor, closer)
-    return ""
+    closed = [marker for sighting in sightings for marker in markers(sighting.prefill)[:1]]
+    return next((opener for closer in closed if (opener := _end_like(anchor, closer))), "")
 
 
 def _end_like(header: str, closer: str) -> str:
@@ -91,12 +92,10 @@ def _end_like(header: str, closer: str) -> str:
 
 def _anchors_behind_results(usual: str, sightings: Sequence[Sighting]) -> list[str]:
     """What turns begin behind when they answer a tool, where that is something else; ids in it differ."""
-    prefills = {sighting.prefill for sighting in sightings if not sighting.after_tool}
-    headers = [
-        sighting.header
-        for sighting in sightings
-        if sighting.after_tool and sighting.prefill in prefills and not sighting.header.endswith(usual)
-    ]
+    asked = {sighting.prefill for sighting in sightings if not sighting.after_tool}
+    others = [each for each in sightings if each.after_tool and not each.header.endswith(usual)]
+    headers = [each.header for each in others if each.prefill in asked]
+    headers = headers or [each.header for each in others if not each.prefill]
     shared = common_suffix(headers)
     start = min((at for at in range(len(shared)) if boundary(shared, at) == 3), default=0)
     anchor = shared[start:].lstrip()

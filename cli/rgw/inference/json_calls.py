@@ -59,10 +59,11 @@ def _path_to(value: Any, wanted: Any) -> tuple[str, ...] | None:
 
 
 class _Paths(NamedTuple):
-    """Where a JSON object holds the name and the arguments of a call."""
+    """Where a JSON object holds the name and the arguments of a call, and under which other key its id."""
 
     name: tuple[str, ...]
     arguments: tuple[str, ...]
+    identity: str = ""
 
     @classmethod
     def of(cls, value: Any, call: Call) -> _Paths | None:
@@ -70,11 +71,15 @@ class _Paths(NamedTuple):
         if name is None or arguments is None:
             return None
         known = {name[0], arguments[0], "id", "type"}
-        return cls(name, arguments) if value.keys() <= known else None
+        rest = [key for key in value if key not in known]
+        if len(rest) > 1 or any(isinstance(value[key], dict | list) for key in rest):
+            return None
+        return cls(name, arguments, *rest)
 
     def transform(self, prefix: str) -> dict[str, Any]:
-        name, arguments = (".".join(path) for path in self)
+        name, arguments = ".".join(self.name), ".".join(self.arguments)
         return {
+            **({"id": f"{{{prefix}{self.identity}}}"} if self.identity else {}),
             "type": "function",
             "function": {"name": f"{{{prefix}{name}}}", "arguments": f"{{{prefix}{arguments}}}"},
         }
@@ -112,7 +117,7 @@ class JsonCalls(CallForm):
 
     def field(self, around: Surroundings) -> dict[str, Any]:
         """See `CallForm.field`."""
-        plain = self._paths == (("name",), ("arguments",))
+        plain = self._paths == _Paths(("name",), ("arguments",))
         transform = {"type": "function", "function": "{content}"} if plain else self._paths.transform("content.")
         return {**delimiters(around), "repeats": True, "content": "json", "transform": transform}
 
@@ -178,6 +183,36 @@ class JsonList(CallForm):
             "repeats": True,
             "content": "json",
             "transform": self._paths.transform(""),
+            "transform_each": True,
+        }
+
+
+class JsonListByName(CallForm):
+    """`[{"get_weather": {…}}, …]`: one list of all the calls, each under its name."""
+
+    title = "one JSON list of all the calls, each under its name"
+
+    @classmethod
+    def fit(cls, sightings: Sequence[Sighting]) -> Self | None:
+        """See `CallForm.fit`."""
+        form = cls()
+        return form if calling(sightings) and cls._fits(form, sightings) else None
+
+    def units(self, sighting: Sighting) -> list[Unit]:
+        """See `CallForm.units`."""
+        listed = _list_of_calls(sighting)
+        if listed is None or listed.value != [{call.name: dict(call.arguments)} for call in sighting.turn.calls]:
+            raise Unfit
+        return [Unit(listed.start, listed.end)]
+
+    def field(self, around: Surroundings) -> dict[str, Any]:
+        """See `CallForm.field`."""
+        return {
+            **delimiters(around),
+            "repeats": True,
+            "content": "json",
+            "content_args": {"named_by_key": True},
+            "transform": _Paths(("name",), ("arguments",)).transform(""),
             "transform_each": True,
         }
 

@@ -11,9 +11,12 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
+from unicodedata import category
 
-_OPENING = frozenset("<[({｛「")
-_CLOSING = frozenset(">])}｝」")
+_OPENING = frozenset({"Ps", "Pi"})
+_CLOSING = frozenset({"Pe", "Pf"})
+"""The Unicode categories of brackets and quotation marks."""
+
 _DIGITS = re.compile(r"\d+")
 
 
@@ -84,7 +87,7 @@ def boundary(text: str, at: int) -> int:
     left, right = text[at - 1], text[at]
     if left.isspace() or right.isspace():
         return 3
-    closes, opens = left in _CLOSING, right in _OPENING
+    closes, opens = left == ">" or category(left) in _CLOSING, right == "<" or category(right) in _OPENING
     if closes and opens:
         return 3
     if closes or opens:

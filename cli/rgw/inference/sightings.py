@@ -62,7 +62,7 @@ class Sighting:
         header: What stands before `output`, back to the last known word.
         prefill: What the generation prompt writes behind the header.
         follower: What the template writes between the turn and the next message; `None` when the turn is the last.
-        after_tool: The turn follows the result of a tool.
+        after_tool: The turn follows the result of a tool, and others do not.
         plain: All values are words or numbers; otherwise they hold what a notation may have to quote.
     """
 
@@ -114,6 +114,7 @@ class _Probe:
     messages: Sequence[Mapping[str, Any]]
     position: int
     variables: Mapping[str, Any]
+    is_after_result: bool
     plain: bool = True
 
     @property
@@ -124,11 +125,6 @@ class _Probe:
     def asked(self) -> str:
         """The text right before the turn."""
         return self.conversation.turns[self.position - 1].text
-
-    @property
-    def is_after_result(self) -> bool:
-        """Whether the turn answers the result of a tool."""
-        return self.conversation.turns[self.position - 1].role is Role.TOOL
 
 
 _CALLS: tuple[tuple[str, tuple[tuple[type, ...], ...]], ...] = (
@@ -158,16 +154,31 @@ class Observation:
 
 
 def observe(pool: Renderer, template: str, shape: Shape, *, seed: int) -> Observation:
-    """Probe a template in each of its states."""
+    """Probe a template in each of its states.
+
+    Where no turn continues its prompt unless the result of a tool stands before it, all turns are probed there.
+    """
+    seen = _observe(pool, template, shape, seed=seed)
+    if shape.tool_results and all(each.after_tool or each.follower is not None for each in seen.sightings):
+        behind = _observe(pool, template, shape, seed=seed, behind_result=True)
+        return behind if behind.sightings else seen
+    return seen
+
+
+def _observe(pool: Renderer, template: str, shape: Shape, *, seed: int, behind_result: bool = False) -> Observation:
     seen: list[Sighting] = []
     writes_calls = False
     for variables in shape.states[:_STATES_TRIED]:
-        written = _written(pool, template, shape, list(_Probes(Words(seed), shape, variables).all()))
+        probes = _Probes(Words(seed), shape, variables, behind_result=behind_result).all()
+        written = _written(pool, template, shape, list(probes))
         writes_calls = writes_calls or any(map(_writes_calls, written))
-        for after_result in (False, True):
-            alike = [each for each in written if each.probe.is_after_result is after_result]
-            prefill = _prefill(alike)
-            seen += [sighting for each in alike if (sighting := _cut(shape, each, prefill)) is not None]
+        asked = [each for each in written if not each.probe.is_after_result]
+        answered = [each for each in written if each.probe.is_after_result]
+        prefill = _prefill(asked)
+        seen += _cut_all(shape, asked, prefill)
+        prefilled = bool(prefill) and any(each.prompt.endswith(prefill) for each in answered)
+        continued = not prefilled and any(each.full.startswith(each.prompt) for each in answered)
+        seen += _cut_all(shape, answered, "" if continued else _prefill(answered))
     return Observation(seen, writes_calls)
 
 
@@ -180,12 +191,13 @@ CONSTANTS = (None, True)
 
 
 class _Probes:
-    """The probe conversations of one state of a template."""
+    """The probe conversations of one state of a template, each behind the result of a tool if that is asked for."""
 
-    def __init__(self, make: Words, shape: Shape, variables: Mapping[str, Any]) -> None:
+    def __init__(self, make: Words, shape: Shape, variables: Mapping[str, Any], *, behind_result: bool = False) -> None:
         self._make = make
         self._shape = shape
         self._variables = variables
+        self._behind_result = behind_result
 
     def all(self) -> Iterator[_Probe]:
         """Every probe."""
@@ -202,7 +214,7 @@ class _Probes:
         yield replace(self._probe("a call with constants", _constant(make)), plain=False)
         answer = _turn(make, (), says=True)
         yield self._probe("text, then a question", answer, behind=(_user(make),))
-        if self._shape.tool_results:
+        if self._shape.tool_results and not self._behind_result:
             yield from self._around_results(answer)
 
     def _around_results(self, answer: Turn) -> Iterator[_Probe]:
@@ -213,12 +225,16 @@ class _Probes:
         yield self._probe("a call after a result", again, before=(calling, *_round(make, calling)))
 
     def _probe(self, label: str, turn: Turn, *, before: Sequence[Turn] = (), behind: Sequence[Turn] = ()) -> _Probe:
+        if self._behind_result:
+            calling = _turn(self._make, ((str,),))
+            before = (calling, *_round(self._make, calling))
         turns = (_user(self._make), *before, turn, *behind)
         tools = [_tool(call) for each in turns for call in each.calls] or [_tool(Call(self._make.word(), {}))]
         state = "".join(f", {name}={value}" for name, value in self._variables.items())
         messages = _with_own_ids(self._shape.messages(turns), self._make)
         conversation = Conversation(turns, tuple(tools))
-        return _Probe(f"{label}{state}", conversation, messages, 1 + len(before), self._variables)
+        follows = bool(before) and not self._behind_result
+        return _Probe(f"{label}{state}", conversation, messages, 1 + len(before), self._variables, follows)
 
 
 def _with_own_ids(messages: Sequence[dict[str, Any]], make: Words) -> list[dict[str, Any]]:
@@ -309,18 +325,26 @@ def _request(shape: Shape, probe: _Probe, *, prompt: bool) -> RenderRequest:
 
 
 def _prefill(written: Iterable[_Written]) -> str:
-    """What the generation prompt writes beyond what every finished turn begins with."""
-    beyond = ""
+    """What the generation prompt writes beyond what every finished turn begins with.
+
+    Turns that begin with their text show where that is; others may begin like the prompt by chance, up to a marker.
+    """
+    exact, likely = [""], [""]
     for probe, prompt, full in written:
         common = common_prefix([prompt, full])
         start = common.rfind(probe.asked)
         header = common[start:]
-        if len(common) < len(prompt):
+        begins_with_text = bool(probe.turn.text) and full.startswith(probe.turn.text, len(common))
+        if len(common) < len(prompt) and not begins_with_text:
             cuts = [at for at in range(len(header) + 1) if boundary(prompt, start + at) == 3]
             header = header[: max(cuts, default=0)]
         if start >= 0 and words(header[len(probe.asked) :]):
-            beyond = max(beyond, prompt[start + len(header) :], key=len)
-    return beyond
+            (exact if begins_with_text else likely).append(prompt[start + len(header) :])
+    return max(exact, key=len) or max(likely, key=len)
+
+
+def _cut_all(shape: Shape, written: Iterable[_Written], prefill: str) -> list[Sighting]:
+    return [sighting for each in written if (sighting := _cut(shape, each, prefill)) is not None]
 
 
 def _cut(shape: Shape, written: _Written, prefill: str) -> Sighting | None:

@@ -27,6 +27,9 @@ from rgw.inference.literals import ends, layout_pattern, literal_pattern, marker
 from rgw.inference.sightings import QUOTED, Sighting, SlotKind
 from rgw.registry.model import UntypedValues
 
+_SAY_STRING = ("true", "string")
+"""What the dialect takes for the word that says that a value is a string."""
+
 
 class _Quotes(NamedTuple):
     """What some values stand between, and the characters that ask for it."""
@@ -73,7 +76,7 @@ class TaggedArguments(CallForm):
                 close = sighting.output.startswith(tag.name_close, names[-1].end)
                 end = names[-1].end + len(tag.name_close) if close else names[-1].end
                 heads.append(pieces_of(sighting, names[0].start, end, names))
-        inside = head_pattern(heads)
+        inside = head_pattern(heads, tag.open[:1])
         constants = prints_constants_as_python(sightings)
         form = cls(tag, inside, python_constants=constants) if inside is not None else None
         return form if form is not None and cls._fits(form, sightings) else None
@@ -124,7 +127,7 @@ class TaggedArguments(CallForm):
         if self._tag.says_string is None:
             return literal_pattern(literal)
         before, behind = self._tag.says_string
-        return f"{literal_pattern(before)}(?P<string>true|false){literal_pattern(behind)}"
+        return f"{literal_pattern(before)}(?P<string>[a-z]{{1,16}}){literal_pattern(behind)}"
 
 
 def _quotes(tag: _Tag, sightings: Sequence[Sighting]) -> _Quotes | None:
@@ -144,7 +147,8 @@ def _quotes(tag: _Tag, sightings: Sequence[Sighting]) -> _Quotes | None:
     if len(found) != 1:
         return None
     (opening, closing), characters = found.popitem()
-    return _Quotes(opening, closing, characters)
+    unprobed = tag.open[:1] if tag.open[0] not in QUOTED else ""
+    return _Quotes(opening, closing, "".join(dict.fromkeys(characters + unprobed)))
 
 
 def _quoted_pattern(quotes: _Quotes, value: str) -> str:
@@ -202,13 +206,17 @@ def _tag_of(gaps: ArgumentGaps) -> _Tag | None:
 
 
 def _string_attribute(gaps: ArgumentGaps) -> tuple[str, str] | None:
-    """The literal around a `true` of texts that is a `false` of numbers, where that is all that differs."""
+    """The literal around a word of texts that is another of numbers, where that is all that differs."""
     texts, numbers = ({gap.before_value for gap in kind} for kind in gaps)
     if len(texts) != 1 or len(numbers) != 1:
         return None
     text, number = texts.pop(), numbers.pop()
-    before, found, behind = text.partition("true")
-    return (before, behind) if found and f"{before}false{behind}" == number else None
+    for word in _SAY_STRING:
+        before, found, behind = text.partition(word)
+        other = number.removeprefix(before).removesuffix(behind)
+        if found and other.isalpha() and number == f"{before}{other}{behind}":
+            return before, behind
+    return None
 
 
 def prints_constants_as_python(sightings: Iterable[Sighting]) -> bool:

@@ -22,7 +22,7 @@ _MOST_CONSTANTS = 64
 
 
 def thought_closers(pool: Renderer, template: str, shape: Shape) -> tuple[str, ...]:
-    """The string constants that close a thought to the template, in its order."""
+    """The string constants that close a thought to the template, in its order, none of which holds another."""
     words = Words(0)
     thought, answer, question = words.word(), words.word(), words.word()
     constants = _constants(template)
@@ -36,11 +36,12 @@ def thought_closers(pool: Renderer, template: str, shape: Shape) -> tuple[str, .
         conversation = Conversation(turns)
         requests.append(RenderRequest(shape.messages(turns), tools=shape.tools(conversation), now=PROBE_DATE))
     answers = pool.render(template, requests)
-    return tuple(
+    closers = [
         constant
         for constant, rendered in zip(constants, answers, strict=True)
         if isinstance(rendered, Rendered) and answer in rendered.text and thought not in rendered.text
-    )
+    ]
+    return tuple(closer for closer in closers if not any(other in closer for other in closers if other != closer))
 
 
 def _constants(template: str) -> list[str]:

@@ -6,7 +6,7 @@ every surrounding. Knows nothing of notations inside calls.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import NamedTuple
@@ -24,6 +24,8 @@ from rgw.inference.literals import (
     words,
 )
 from rgw.inference.sightings import Sighting, SlotKind
+
+_MIRRORED: Mapping[str, str] = {"]": "[", "}": "{", ")": "(", ">": "<"}
 
 
 class Part(Enum):
@@ -382,7 +384,7 @@ class TurnReader:
             for anchor in self._anchors:
                 before, found, behind = between[0].partition(anchor)
                 if found:
-                    return Split(before, "", behind)
+                    return Split(_whole_markers(common_prefix([before, *closers]), before), "", behind)
         if between:
             begun = [closer.lstrip() for closer in closers]
             splits = [split_between(literal.lstrip(), begun, openers) for literal in between]
@@ -422,6 +424,12 @@ class TurnReader:
             section, ending = self._section_and_ending(turn, rest, behind_text)
             sections.append(section)
             behind_calls.append(ending)
+        if turn.repeats_header:
+            behind_calls += [
+                _behind_core(message, turn.call_close.core)
+                for literal in self._literals(Part.CALL, Part.CALL)
+                if (message := self._before_anchor(literal)) is not None
+            ]
         section = longest(sections)
         turn = replace(
             turn,
@@ -433,17 +441,17 @@ class TurnReader:
     def _call_endings(self, turn: TurnForm, behind_calls: Sequence[str]) -> tuple[str, ...]:
         written = any(each.literal.strip() for each in self._between([Part.TEXT], [Part.END]))
         found = _nonblank(behind_calls) or (() if written else self._next_markers(turn, calls=True))
-        return tuple(ending for ending in found if ending not in turn.endings)
+        text_reads_them = turn.text_open is None
+        return tuple(ending for ending in dict.fromkeys(found) if not (text_reads_them and ending in turn.endings))
 
     def _section_and_ending(self, turn: TurnForm, rest: str, endings: Sequence[str]) -> tuple[str, str]:
         for ending in sorted(set(endings), key=len, reverse=True):
             if ending and rest.endswith(ending):
-                return rest.removesuffix(ending), ""
+                return rest.removesuffix(ending), ending
         if not turn.section_open.core:
             return "", rest
-        parts = markers(rest)
-        closing = [part for part in parts[:1] if words(part) & words(turn.section_open.core)]
-        return (closing[0], rest[rest.index(closing[0]) + len(closing[0]) :]) if closing else ("", rest)
+        size = _size_of_closer(turn.section_open.core, rest)
+        return rest[:size], rest[size:]
 
     def _next_markers(self, turn: TurnForm, *, calls: bool) -> tuple[str, ...]:
         """The first marker of what follows a turn, where the turn itself writes none."""
@@ -456,6 +464,26 @@ class TurnReader:
                 rest = _behind_core(rest, turn.section_close.core or turn.call_close.core)
             found += [marker for marker in markers(rest)[:1] if not marker[0].isalnum()]
         return tuple(dict.fromkeys(found))
+
+
+def _whole_markers(beginning: str, text: str) -> str:
+    """The beginning of a text without a marker that is cut off in it."""
+    return text[: max(at for at in range(len(beginning) + 1) if boundary(text, at) == 3)]
+
+
+def _size_of_closer(opener: str, rest: str) -> int:
+    """How much of `rest` closes what an opener opened: brackets that mirror its own, a marker that shares a word."""
+    size = 0
+    for marker in markers(rest):
+        shares_word = bool(words(marker) & words(opener))
+        if not shares_word and not all(
+            character in _MIRRORED and _MIRRORED[character] in opener for character in marker
+        ):
+            break
+        size = rest.index(marker, size) + len(marker)
+        if shares_word:
+            break
+    return size
 
 
 def _nonblank(literals: Iterable[str]) -> tuple[str, ...]:
@@ -477,11 +505,11 @@ def _thought_delimiters(
             behind = literal[literal.rindex(found[1]) + len(found[1]) :]
             half = len(between) // 2
             return Delimiter("", found[0], between[:half]), Delimiter(between[half:], found[1], behind)
-    known = [*closers, *(marker for literal in literals for marker in markers(literal)[:1])]
+    begun = [marker for literal in literals for marker in markers(literal)[:1]]
     for prefill in prefills:
         opener = ends(prefill[-len((markers(prefill) or [""])[-1]) - len(ends(prefill).behind) :])
-        for closer in known:
-            if opener.core and closer != opener.core and words(closer) & words(opener.core):
+        for closer in [*closers, *begun]:
+            if opener.core and opener.core not in {closer, *closers} and words(closer) & words(opener.core):
                 return Delimiter(*opener), Delimiter(opener.behind, closer, "")
     return None
 
