@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from commands.conftest import EXAMPLES, Rgw
-from loopback_hub import LoopbackHub, point_client_at
+from loopback_hub import LoopbackHub
 from rgw.templates.resolve import place_of
 from templates.gguf_files import LITTLE
 
 MODEL, EDITED = EXAMPLES / "model", EXAMPLES / "edited-model"
 TEMPLATE = MODEL / "chat_template.jinja"
 TEXT = TEMPLATE.read_text(encoding="utf-8")
-
-
-@pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub]:
-    with LoopbackHub() as hub:
-        point_client_at(hub, cache=tmp_path / "cache", monkeypatch=monkeypatch)
-        yield hub
 
 
 def test_the_same_template_is_clean(rgw: Rgw) -> None:

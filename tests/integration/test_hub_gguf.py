@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from loopback_hub import Fault, FaultKind, LoopbackHub, point_client_at
+from loopback_hub import Fault, FaultKind, LoopbackHub
 from rgw.errors import SourceError
-from rgw.templates import hub as hub_module
 from rgw.templates.base_model import BaseComparison, compare_with_bases
 from rgw.templates.identity import sha256_of
 from rgw.templates.model import ResolvedTemplates
@@ -20,14 +17,6 @@ pytestmark = pytest.mark.both_engines
 
 WEIGHTS = {"README.md": "", "Q4/model-Q4_K_M.gguf": "GGUF and 40 GB of weights"}
 TEMPLATE = "{{ messages }}\n"
-
-
-@pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LoopbackHub]:
-    monkeypatch.setattr(hub_module, "RETRY_WAITS", (0.0, 0.0, 0.0))
-    with LoopbackHub() as hub:
-        point_client_at(hub, cache=tmp_path / "cache", monkeypatch=monkeypatch)
-        yield hub
 
 
 def quantised(hub: LoopbackHub, template: Any = TEMPLATE, *, name: str = "quants/model", **information: Any) -> str:

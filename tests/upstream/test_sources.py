@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from rgw.errors import UpstreamError
+from rgw.errors import UpstreamError, UsageError
 from rgw.upstream import git, pip, sources
 from rgw.upstream.reading import read_upstream
 from rgw.upstream.sources import UpstreamRef, UpstreamSource, fetch
@@ -217,10 +217,10 @@ def test_without_git_the_other_sources_are_named(monkeypatch: pytest.MonkeyPatch
         fetch(UpstreamSource("main"))
 
 
-def test_a_ref_is_needed_where_the_source_has_many(tmp_path: Path) -> None:
-    for location in ("git", "pypi"):
-        with pytest.raises(UpstreamError, match="no TRL ref given"):
-            fetch(UpstreamSource(location=location))
+@pytest.mark.parametrize("location", ["git", "pypi"])
+def test_a_ref_is_needed_where_the_source_has_many(location: str) -> None:
+    with pytest.raises(UsageError, match=f"{location} needs to know which TRL — pass --trl-ref"):
+        UpstreamSource(location=location)
 
 
 @pytest.mark.parametrize("ref", ["1.6.0", "v1.6.0"])

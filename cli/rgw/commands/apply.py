@@ -7,21 +7,14 @@ from typing import Annotated
 
 import typer
 
-from rgw.commands.options import (
-    ConversationsOption,
-    DebugOption,
-    JsonOption,
-    QueryOption,
-    QuietOption,
-    RegistryOption,
-    RevisionOption,
-    SeedOption,
-)
+from rgw.commands.options import ConversationsOption, RegistryOption, RevisionOption, SeedOption, with_output
 from rgw.errors import SourceError, UsageError
 from rgw.output import Mode, Output
 
 
+@with_output
 def apply(
+    output: Output,
     ref: Annotated[
         str, typer.Argument(metavar="REF", help="What names the chat template: a hub id, a model directory, a file.")
     ],
@@ -30,10 +23,6 @@ def apply(
     seed: SeedOption = 0,
     revision: RevisionOption = None,
     registry: RegistryOption = None,
-    json: JsonOption = False,
-    query: QueryOption = None,
-    quiet: QuietOption = False,
-    debug: DebugOption = False,  # noqa: ARG001
 ) -> None:
     """Write the schema of a chat template into a model directory, when it proves.
 
@@ -44,7 +33,6 @@ def apply(
     rgw apply ./checkpoint ./checkpoint
     rgw apply acme/acme-1 ./fine-tuned --registry ./registry
     """
-    output = Output.choose(json=json, query=query, quiet=quiet)
     from rgw.applying import apply as apply_schema
     from rgw.proof.batch import Attempt, Status, certify, pairs_of_refs
     from rgw.registry.loader import load_registry

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from rgw.commands.options import DebugOption, JsonOption, QueryOption, QuietOption, RegistryOption
-from rgw.errors import SourceError, UsageError
+from rgw.commands.options import RegistryOption, with_output
+from rgw.errors import UsageError
 from rgw.output import Mode, Output
+from rgw.output.files import write_file
 from rgw.output.findings import Format, written
 
 if TYPE_CHECKING:
@@ -23,7 +25,9 @@ SeverityChoice = Literal["cosmetic", "compatible", "breaking"]
 DEFAULT_LOCKFILE = Path("rgw.lock")
 
 
+@with_output
 def check(
+    printer: Output,
     lock: Annotated[
         Path | None,
         typer.Option("--lock", metavar="FILE", help="Check the models of this lockfile (default: rgw.lock)."),
@@ -66,10 +70,6 @@ def check(
         typer.Option("--report", metavar="FORMAT=FILE", help="Write the report to FILE as well, in this format."),
     ] = None,
     registry: RegistryOption = None,
-    json: JsonOption = False,
-    query: QueryOption = None,
-    quiet: QuietOption = False,
-    debug: DebugOption = False,  # noqa: ARG001
 ) -> None:
     """Say what has changed since rgw.lock was written, and whether it matters.
 
@@ -83,7 +83,8 @@ def check(
     rgw check --trl-ref v1.16.0 --transformers
     """
     form = Format(format)
-    printer = Output.choose(json=json or form is Format.JSON, query=query, quiet=quiet)
+    if form is Format.JSON:
+        printer = replace(printer, mode=Mode.JSON)
     copies = [_copy(wanted) for wanted in report or ()]
     from rgw.drift.baseline import read_baseline, write_baseline
     from rgw.drift.checking import check as carry_out
@@ -98,9 +99,9 @@ def check(
         write_baseline(baseline, known, found.findings, accept)
         printer.hint(f"{found.counts['findings']} findings accepted in {baseline}")
     for other, path in copies:
-        _write(path, written(found, other))
+        write_file(path, written(found, other) + "\n")
     if output is not None:
-        _write(output, written(found, form))
+        write_file(output, written(found, form) + "\n")
     else:
         _print(printer, found, form)
     _tell(printer, found)
@@ -117,12 +118,10 @@ def _wanted(
     conversations: int,
 ) -> Wanted:
     from rgw.drift.checking import Wanted
-    from rgw.upstream.sources import GIT, PYPI, UpstreamSource
+    from rgw.upstream.sources import GIT, UpstreamSource
 
     if family and not registry_repos:
         raise UsageError("--family is for --registry-repos", "add --registry-repos, or leave it out")
-    if trl_ref is None and trl_source in (GIT, PYPI):
-        raise UsageError(f"{trl_source} needs to know which TRL", "pass --trl-ref, for example v1.16.0")
     upstream = UpstreamSource(trl_ref, trl_source or GIT) if trl_ref or trl_source else None
     others = registry_repos or upstream or transformers
     return Wanted(
@@ -163,13 +162,6 @@ def _copy(wanted: str) -> tuple[Format, Path]:
     if name not in list(Format) or not path:
         raise UsageError(f"--report {wanted!r} is not FORMAT=FILE", f"a FORMAT is one of {', '.join(Format)}")
     return Format(name), Path(path)
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise SourceError(f"{path} could not be written: {error.strerror}", "name a file that can be") from error
 
 
 def _severity(name: SeverityChoice) -> Severity:

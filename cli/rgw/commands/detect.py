@@ -8,14 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rgw.commands.options import (
-    DebugOption,
-    JsonOption,
-    QueryOption,
-    QuietOption,
-    RegistryOption,
-    RevisionOption,
-)
+from rgw.commands.options import RegistryOption, RevisionOption, with_output
 from rgw.output import Mode, Output
 
 if TYPE_CHECKING:
@@ -28,7 +21,9 @@ _CONVERSATIONS = 200
 _EXIT_CODES = {"recognised": 0, "unrecognised": 1, "no_template": 1, "error": 3}
 
 
+@with_output
 def detect(
+    output: Output,
     refs: Annotated[
         list[str],
         typer.Argument(
@@ -55,10 +50,6 @@ def detect(
     ] = False,
     revision: RevisionOption = None,
     registry: RegistryOption = None,
-    json: JsonOption = False,
-    query: QueryOption = None,
-    quiet: QuietOption = False,
-    debug: DebugOption = False,  # noqa: ARG001
 ) -> None:
     """Say which response schema belongs to a model's chat template.
 
@@ -72,7 +63,6 @@ def detect(
     rgw detect model-Q4_K_M.gguf --base-model Qwen/Qwen3-8B
     rgw detect meta-llama/Llama-3.1-8B-Instruct --query 'results[0].schema.name'
     """
-    output = Output.choose(json=json, query=query, quiet=quiet)
     from rgw.detection import detect as detect_template
     from rgw.output.documents import results_document
     from rgw.registry.loader import load_registry

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rgw.commands.options import DebugOption, JsonOption, QueryOption, QuietOption
+from rgw.commands.options import with_output
 from rgw.errors import SourceError, UsageError
 from rgw.output import Mode, Output
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 _REF = "A hub id, also as OWNER/NAME@REVISION, a model directory, a template or GGUF file, or - for stdin."
 
 
+@with_output
 def diff(
+    output: Output,
     before: Annotated[str, typer.Argument(metavar="A", help=_REF)],
     after: Annotated[str, typer.Argument(metavar="B", help="The same.")],
     name: Annotated[
@@ -27,10 +29,6 @@ def diff(
         typer.Option("--name", metavar="NAME", help="Compare the templates of this name, not those used with tools."),
     ] = None,
     whole: Annotated[bool, typer.Option("--whole", help="Leave nothing of long differences out.")] = False,
-    json: JsonOption = False,
-    query: QueryOption = None,
-    quiet: QuietOption = False,
-    debug: DebugOption = False,  # noqa: ARG001
 ) -> None:
     """Say how two chat templates differ, in their texts and in what they write.
 
@@ -42,7 +40,6 @@ def diff(
     rgw diff ./checkpoint Qwen/Qwen3-8B
     rgw diff model-Q4_K_M.gguf Qwen/Qwen3-8B --query 'differences[].[aspect, probe]'
     """
-    output = Output.choose(json=json, query=query, quiet=quiet)
     if before == after == "-":
         raise UsageError("standard input cannot be both templates", "name a file for one of them")
     from rgw.differences.comparing import compare

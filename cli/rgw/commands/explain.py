@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rgw.commands.options import DebugOption, JsonOption, QueryOption, QuietOption
+from rgw.commands.options import with_output
 from rgw.output import Output
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
+@with_output
 def explain(
+    output: Output,
     rule: Annotated[str | None, typer.Argument(metavar="RULE", help="A rule's id; all are listed without.")] = None,
-    json: JsonOption = False,
-    query: QueryOption = None,
-    quiet: QuietOption = False,
-    debug: DebugOption = False,  # noqa: ARG001
 ) -> None:
     """Explain a rule of `rgw lint`: why it matters and what to do.
 
@@ -27,7 +25,6 @@ def explain(
     rgw explain
     rgw explain drops-tool-calls
     """
-    output = Output.choose(json=json, query=query, quiet=quiet)
     from rgw.fitness.rules import RULES
     from rgw.fitness.rules import rule as rule_of
     from rgw.output.documents import rules_document

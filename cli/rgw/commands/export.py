@@ -6,20 +6,18 @@ from typing import Annotated, Literal
 
 import typer
 
-from rgw.commands.options import DebugOption, JsonOption, QueryOption, QuietOption, RegistryOption
+from rgw.commands.options import RegistryOption, with_output
 from rgw.output import Mode, Output
 
 EngineChoice = Literal["transformers", "vllm", "sglang"]
 
 
+@with_output
 def export(
+    output: Output,
     schema: Annotated[str, typer.Argument(metavar="SCHEMA", help="A schema of the registry.")],
     engine: Annotated[EngineChoice, typer.Option("--engine", help="Who is to read with it.")],
     registry: RegistryOption = None,
-    json: JsonOption = False,
-    query: QueryOption = None,
-    quiet: QuietOption = False,
-    debug: DebugOption = False,  # noqa: ARG001
 ) -> None:
     """Print a schema's response template as another engine accepts it, with a warning for each thing it cannot be told.
 
@@ -28,7 +26,6 @@ def export(
     \b
     rgw export qwen3 --engine sglang > response_template.json
     """
-    output = Output.choose(json=json, query=query, quiet=quiet)
     from dataclasses import asdict
     from json import dumps
 

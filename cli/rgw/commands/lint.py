@@ -8,27 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rgw.commands.options import DebugOption, JsonOption, QueryOption, QuietOption, RevisionOption
+from rgw.commands.options import RefsArgument, RevisionOption, with_output
 from rgw.output import Mode, Output
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
+@with_output
 def lint(
-    refs: Annotated[
-        list[str],
-        typer.Argument(metavar="REF...", help="A hub id, a model directory, a template file, or - for stdin."),
-    ],
+    output: Output,
+    refs: RefsArgument,
     tokenizer: Annotated[
         Path | None,
         typer.Option("--tokenizer", metavar="PATH", help="A tokenizer.json or its directory, to name tokens as well."),
     ] = None,
     revision: RevisionOption = None,
-    json: JsonOption = False,
-    query: QueryOption = None,
-    quiet: QuietOption = False,
-    debug: DebugOption = False,  # noqa: ARG001
 ) -> None:
     """Look for what makes a chat template unfit for training or serving, and for signs of a poisoned one.
 
@@ -39,7 +34,6 @@ def lint(
     rgw lint ./checkpoint --tokenizer ./checkpoint
     rgw explain prefix-broken-by-user
     """
-    output = Output.choose(json=json, query=query, quiet=quiet)
     from rgw.fitness.linting import Status, lint_refs, tokenizer_at
     from rgw.output.documents import lint_document
 

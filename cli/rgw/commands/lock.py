@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rgw.commands.options import DebugOption, JsonOption, QueryOption, QuietOption, RegistryOption, RevisionOption
+from rgw.commands.options import RegistryOption, RevisionOption, with_output
 from rgw.errors import UsageError
 from rgw.output import Output
 
@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from rgw.drift.lockfile import Lock, LockedModel
 
 
+@with_output
 def lock(
+    output: Output,
     refs: Annotated[
         list[str] | None,
         typer.Argument(
@@ -29,10 +31,6 @@ def lock(
     file: Annotated[Path, typer.Option("--file", metavar="FILE", help="The lockfile.")] = Path("rgw.lock"),
     revision: RevisionOption = None,
     registry: RegistryOption = None,
-    json: JsonOption = False,
-    query: QueryOption = None,
-    quiet: QuietOption = False,
-    debug: DebugOption = False,  # noqa: ARG001
 ) -> None:
     """Write the models that a project uses to rgw.lock, so that `rgw check` can say what has changed.
 
@@ -44,7 +42,6 @@ def lock(
     rgw lock my-org/agent@v2
     rgw lock
     """
-    output = Output.choose(json=json, query=query, quiet=quiet)
     from rgw.drift.lockfile import lock_models, lock_to_dict, read_lock, write_lock
     from rgw.registry.loader import load_registry
     from rgw.templates.resolve import is_local, resolve_places

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from rgw.commands.options import DebugOption, JsonOption, QueryOption, QuietOption, RegistryOption, RevisionOption
-from rgw.errors import SourceError, UsageError
+from rgw.commands.options import RegistryOption, RevisionOption, with_output
+from rgw.errors import UsageError
 from rgw.output import Mode, Output
+from rgw.output.files import write_file
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -26,7 +27,9 @@ CutCallChoice = Literal["degrade", "keep_complete"]
 _BAD_LINES_TOLD = 10
 
 
+@with_output
 def parse(
+    output: Output,
     file: Annotated[str, typer.Argument(metavar="FILE", help="One raw output, or - for standard input.")],
     model: Annotated[
         str | None,
@@ -77,10 +80,6 @@ def parse(
     ] = "warn",
     revision: RevisionOption = None,
     registry: RegistryOption = None,
-    json: JsonOption = False,
-    query: QueryOption = None,
-    quiet: QuietOption = False,
-    debug: DebugOption = False,  # noqa: ARG001
 ) -> None:
     """Read a model's raw output back to reasoning, text and tool calls.
 
@@ -92,7 +91,6 @@ def parse(
     rgw parse output.txt --schema qwen3 --tools tools.json --html turn.html
     rgw parse rollouts.jsonl --jsonl --model ./checkpoint --query 'ill_formed'
     """
-    output = Output.choose(json=json, query=query, quiet=quiet)
     from rgw.derender.policy import CallInReasoning, CutCall, Policy, TextAfterCall, Tolerance
     from rgw.registry.loader import load_registry
     from rgw.rollouts import Choice, Readers, Request, compare_schemas, read_lines, read_text, read_tools
@@ -189,18 +187,11 @@ def _draw(reading: Reading, *, html: Path | None, svg: Path | None) -> None:
     if html is not None:
         from rgw.output.page import page
 
-        _write(html, page(reading))
+        write_file(html, page(reading))
     if svg is not None:
         from rgw.output.drawing import drawing
 
-        _write(svg, drawing(reading))
-
-
-def _write(path: Path, content: str) -> None:
-    try:
-        path.write_text(content, encoding="utf-8")
-    except OSError as error:
-        raise SourceError(f"{path} could not be written: {error.strerror}", "name a file that can be") from error
+        write_file(svg, drawing(reading))
 
 
 def _word(reading: Reading) -> str:

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rgw.commands.options import (
+    AnyRefsArgument,
     ConversationsOption,
-    DebugOption,
     JobsOption,
-    JsonOption,
-    QueryOption,
-    QuietOption,
     RegistryOption,
     RevisionOption,
     SeedOption,
+    with_output,
 )
 from rgw.errors import UsageError
 from rgw.output import Mode, Output
@@ -30,11 +28,10 @@ if TYPE_CHECKING:
 _UNTRIED_TOLD = 10
 
 
+@with_output
 def prove(
-    refs: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="REF...", help="A hub id, a model directory, a template file, or - for stdin."),
-    ] = None,
+    output: Output,
+    refs: AnyRefsArgument = None,
     every: Annotated[bool, typer.Option("--all", help="Prove every registered template with its schema.")] = False,
     schema: Annotated[
         str | None,
@@ -53,10 +50,6 @@ def prove(
     jobs: JobsOption = None,
     revision: RevisionOption = None,
     registry: RegistryOption = None,
-    json: JsonOption = False,
-    query: QueryOption = None,
-    quiet: QuietOption = False,
-    debug: DebugOption = False,  # noqa: ARG001
 ) -> None:
     """Prove that a response schema reads what a chat template writes.
 
@@ -68,7 +61,6 @@ def prove(
     rgw prove ./checkpoint/chat_template.jinja --schema qwen3 --conversations 1000
     rgw prove --all --templates ./templates --jobs 4
     """
-    output = Output.choose(json=json, query=query, quiet=quiet)
     if bool(refs) == every:
         raise UsageError("there is nothing to prove" if not refs else "REF and --all exclude each other", "name one")
     if templates is not None and not every:

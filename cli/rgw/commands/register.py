@@ -8,25 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rgw.commands.options import (
-    ConversationsOption,
-    DebugOption,
-    JsonOption,
-    QueryOption,
-    QuietOption,
-    RevisionOption,
-    SeedOption,
-)
+from rgw.commands.options import ConversationsOption, RefArgument, RevisionOption, SeedOption, with_output
 from rgw.output import Mode, Output
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
+@with_output
 def register(
-    ref: Annotated[
-        str, typer.Argument(metavar="REF", help="A hub id, a model directory, a template file, or - for stdin.")
-    ],
+    output: Output,
+    ref: RefArgument,
     schema: Annotated[str, typer.Option("--schema", metavar="NAME", help="The schema that reads it.")],
     registry: Annotated[
         Path,
@@ -50,10 +42,6 @@ def register(
     conversations: ConversationsOption = 200,
     seed: SeedOption = 0,
     revision: RevisionOption = None,
-    json: JsonOption = False,
-    query: QueryOption = None,
-    quiet: QuietOption = False,
-    debug: DebugOption = False,  # noqa: ARG001
 ) -> None:
     """Register a template with a schema in a project's own registry, when the pair proves.
 
@@ -63,7 +51,6 @@ def register(
     rgw register ./checkpoint --schema qwen3 --registry ./registry
     rgw register acme/acme-1 --schema acme --as-file acme.yaml --registry ./registry
     """
-    output = Output.choose(json=json, query=query, quiet=quiet)
     from rgw.output.documents import registration_document
     from rgw.proof.registration import Candidate
     from rgw.proof.registration import register as register_candidate

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rgw.commands.options import DebugOption, JsonOption, QueryOption, QuietOption, RegistryOption
+from rgw.commands.options import RegistryOption, with_output
 from rgw.output import Output
 
 if TYPE_CHECKING:
@@ -24,12 +24,10 @@ _HASH_START = 8
 
 
 @application.command("list")
+@with_output
 def list_schemas(
+    output: Output,
     registry: RegistryOption = None,
-    json: JsonOption = False,
-    query: QueryOption = None,
-    quiet: QuietOption = False,
-    debug: DebugOption = False,  # noqa: ARG001
 ) -> None:
     """List the schemas and how many templates each is registered for.
 
@@ -37,7 +35,6 @@ def list_schemas(
     rgw registry list
     rgw registry list --query "templates[?schema=='qwen3'].repos[]"
     """
-    output = Output.choose(json=json, query=query, quiet=quiet)
     from rgw.output.documents import registry_document
     from rgw.registry.loader import load_registry
 
@@ -52,13 +49,11 @@ def list_schemas(
 
 
 @application.command("show")
+@with_output
 def show_schema(
+    output: Output,
     name: Annotated[str, typer.Argument(metavar="NAME", help="A schema's name, or the start of a template's sha256.")],
     registry: RegistryOption = None,
-    json: JsonOption = False,
-    query: QueryOption = None,
-    quiet: QuietOption = False,
-    debug: DebugOption = False,  # noqa: ARG001
 ) -> None:
     """Show one schema: where it comes from, what it is registered for, how it reads.
 
@@ -66,7 +61,6 @@ def show_schema(
     rgw registry show qwen3
     rgw registry show a55ee1b1
     """
-    output = Output.choose(json=json, query=query, quiet=quiet)
     from rgw.output.documents import schema_document
     from rgw.registry.loader import load_registry
 
@@ -83,15 +77,13 @@ def show_schema(
 
 
 @application.command("check")
+@with_output
 def check(
+    output: Output,
     growth: Annotated[
         bool, typer.Option("--growth", help="Measure too that reading takes linear time (some seconds a schema).")
     ] = False,
     registry: RegistryOption = None,
-    json: JsonOption = False,
-    query: QueryOption = None,
-    quiet: QuietOption = False,
-    debug: DebugOption = False,  # noqa: ARG001
 ) -> None:
     """Check that a registry is valid and that each schema reads its own samples.
 
@@ -99,7 +91,6 @@ def check(
     rgw registry check
     rgw registry check --registry ./my-registry --growth
     """
-    output = Output.choose(json=json, query=query, quiet=quiet)
     from rgw.checking import check_registry
     from rgw.output.documents import checks_document
     from rgw.registry.loader import load_registry

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rgw.commands.options import DebugOption, JsonOption, QueryOption, QuietOption
+from rgw.commands.options import with_output
 from rgw.errors import UsageError
 from rgw.output import Output
 
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
+@with_output
 def resync(
+    output: Output,
     trl_ref: Annotated[
         str | None,
         typer.Option("--trl-ref", metavar="REF", help="A tag, branch or commit of TRL, or a release with pypi."),
@@ -33,10 +35,6 @@ def resync(
         Path | None,
         typer.Option("--registry", metavar="DIR", help="The registry to re-sync; by default the one that rgw reads."),
     ] = None,
-    json: JsonOption = False,
-    query: QueryOption = None,
-    quiet: QuietOption = False,
-    debug: DebugOption = False,  # noqa: ARG001
 ) -> None:
     """Make the registry from what TRL says at a ref; without --write, only show what would change.
 
@@ -47,11 +45,8 @@ def resync(
     rgw resync --trl-ref 1.16.0 --trl-source pypi --check
     rgw resync --trl-source ./trl-1.16.0-py3-none-any.whl --write
     """
-    output = Output.choose(json=json, query=query, quiet=quiet)
     if write and check:
         raise UsageError("--write and --check exclude each other", "check first, then write")
-    if trl_ref is None and trl_source in ("git", "pypi"):
-        raise UsageError(f"{trl_source} needs to know which TRL", "pass --trl-ref, for example v1.16.0")
     from rgw.output.documents import plan_document
     from rgw.registry.loader import packaged_registry_path
     from rgw.upstream.planning import apply_plan, plan_resync

@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO
 
-from rgw.errors import UpstreamError
+from rgw.errors import UpstreamError, UsageError
 from rgw.upstream import git, pip
 
 TRL_REPOSITORY = "https://github.com/huggingface/trl"
@@ -42,11 +42,18 @@ class UpstreamSource:
             optional, and checked where the disk can tell.
         location: `git`, `pypi`, or the path of a wheel, source archive, directory or git checkout.
         repository: The git repository that `git` means.
+
+    Raises:
+        UsageError: Only a ref can say which of the many is meant, and there is none.
     """
 
     ref: str | None = None
     location: str = GIT
     repository: str = TRL_REPOSITORY
+
+    def __post_init__(self) -> None:
+        if self.ref is None and self.location in {GIT, PYPI}:
+            raise UsageError(f"{self.location} needs to know which TRL", "pass --trl-ref, for example v1.16.0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +112,7 @@ def fetch(source: UpstreamSource) -> SourceTree:
 
 
 def _fetch_git(source: UpstreamSource) -> SourceTree:
-    ref = _required(source.ref)
+    ref = str(source.ref)
     with TemporaryDirectory(prefix="rgw-trl-") as directory:
         checkout = Path(directory)
         commit = git.fetch(source.repository, ref, into=checkout)
@@ -113,15 +120,9 @@ def _fetch_git(source: UpstreamSource) -> SourceTree:
 
 
 def _fetch_release(source: UpstreamSource) -> SourceTree:
-    version = _required(source.ref).removeprefix("v")
+    version = str(source.ref).removeprefix("v")
     with TemporaryDirectory(prefix="rgw-trl-") as directory:
         return _read_archive(pip.download("trl", version, into=Path(directory)), ref=None)
-
-
-def _required(ref: str | None) -> str:
-    if not ref:
-        raise UpstreamError("no TRL ref given", "pass --trl-ref, for example v1.16.0")
-    return ref
 
 
 def _read_local(path: Path, ref: str | None) -> SourceTree:
