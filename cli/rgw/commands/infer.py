@@ -11,13 +11,11 @@ import typer
 
 from rgw.commands.options import (
     ConversationsOption,
-    DebugOption,
-    JsonOption,
-    QueryOption,
-    QuietOption,
+    RefArgument,
     RegistryOption,
     RevisionOption,
     SeedOption,
+    with_output,
 )
 from rgw.errors import SourceError, UsageError
 from rgw.output import Mode, Output
@@ -30,10 +28,10 @@ if TYPE_CHECKING:
     from rgw.registry.model import Schema
 
 
+@with_output
 def infer(
-    ref: Annotated[
-        str, typer.Argument(metavar="REF", help="A hub id, a model directory, a template file, or - for stdin.")
-    ],
+    output: Output,
+    ref: RefArgument,
     name: Annotated[
         str | None, typer.Option("--name", metavar="NAME", help="What to call the schema; by default as REF is called.")
     ] = None,
@@ -48,10 +46,6 @@ def infer(
     seed: SeedOption = 0,
     revision: RevisionOption = None,
     registry: RegistryOption = None,
-    json: JsonOption = False,
-    query: QueryOption = None,
-    quiet: QuietOption = False,
-    debug: DebugOption = False,  # noqa: ARG001
 ) -> None:
     """Infer a response schema from a chat template alone, and prove it.
 
@@ -63,7 +57,6 @@ def infer(
     rgw infer acme/acme-1 > acme-1.yaml
     rgw infer ./checkpoint --name acme --write --registry ./registry
     """
-    output = Output.choose(json=json, query=query, quiet=quiet)
     if write and registry is None:
         raise UsageError("--write needs a registry to write to", "add --registry DIR")
     from rgw.registry.schema_file import NAME
