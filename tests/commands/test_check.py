@@ -15,6 +15,7 @@ import pytest
 from commands.conftest import EXAMPLES, KIOSK, Rgw
 from drift.formats import COMPATIBLE, TEMPLATE, write_registry
 from loopback_hub import LoopbackHub
+from output.findings.reports import counts_of
 from rgw.commands.check import FormatChoice, SeverityChoice
 from rgw.drift.model import Severity
 from rgw.output.findings import Format
@@ -78,6 +79,18 @@ def test_the_report_goes_to_a_file_and_copies_to_others(rgw: Rgw, changed: Path)
     assert ET.parse(changed / "rgw.xml").getroot().attrib["failures"] == "1"
     assert len(json.loads((changed / "rgw.sarif").read_text("utf-8"))["runs"][0]["results"]) == 1
     assert "2 of 2 checked, 1 finding" in (changed / "rgw.md").read_text("utf-8")
+
+
+def test_all_formats_of_one_run_agree_on_the_counts(rgw: Rgw, changed: Path) -> None:
+    shutil.copytree(EXAMPLES / "edited-model", changed / "other")
+    assert rgw("lock", "other", *KIOSK).code == 1
+    reports = [part for form in Format for part in ("--report", f"{form}=report.{form}")]
+    outcome = rgw(*CHECK, *reports, "--json")
+    expected = {"subjects": 3, "checked": 3, "failed": 0, "skipped": 0, "findings": 2, "accepted": 0}
+    expected |= {"cosmetic": 1, "compatible": 0, "breaking": 0, "unknown": 1}
+    assert outcome.document["counts"] == expected
+    counted = {form: counts_of(form, (changed / f"report.{form}").read_text("utf-8")) for form in Format}
+    assert counted == dict.fromkeys(Format, expected)
 
 
 @pytest.mark.parametrize(("options", "drawn"), [([], True), (["--format", "github"], True), (["--quiet"], False)])

@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import yaml
 
 from drift.conftest import Project, in_time, kinds
 from drift.formats import BREAKING, COMPATIBLE, COSMETIC, NOT_JINJA, TEMPLATE, sha256, write_registry
@@ -276,6 +277,36 @@ def test_a_template_that_is_registered_no_longer(locked: Project, tmp_path: Path
 def test_a_registry_that_grows_is_no_finding(locked: Project, tmp_path: Path) -> None:
     grown = (TEMPLATE, "bracketed", "owner/model"), (BREAKING, "tooled", "owner/other")
     assert locked.check(load_registry(packaged=write_registry(tmp_path / "next", *grown))).findings == ()
+
+
+def test_a_transformers_that_returns_something_else_than_when_it_was_locked(locked: Project) -> None:
+    text = locked.lockfile.read_text("utf-8")
+    lock = yaml.safe_load(text)
+    [(question, answer)] = lock["schemas"]["bracketed"]["results"].items()
+    edited = text.replace(f"{question}: {answer}", f"{question}: {'0' * 16}")
+    locked.lockfile.write_text(edited.replace(f"transformers: {lock['transformers']}", "transformers: 5.13.0"), "utf-8")
+    report = locked.check()
+    # The sample says what it means all the same, so nothing that reads it breaks.
+    assert kinds(report) == [("parsing-changed", "compatible")]
+    assert only(report).subject == "parse_response with schema bracketed"
+    assert "than with 5.13.0" in only(report).message
+
+
+def test_files_that_have_not_changed_are_not_fetched_again(hub: LoopbackHub, locked: Project) -> None:
+    hub.commit("owner/model", {JINJA: TEMPLATE, "README.md": "second"})
+    hub.requests.clear()
+    assert locked.check().findings == ()
+    assert [request.method for request in hub.requests_for("/resolve/")] == ["HEAD"]
+
+
+def test_the_template_inside_of_gguf_files_is_locked_and_compared(hub: LoopbackHub, project: Project) -> None:
+    hub.commit("owner/quants", {"model-Q4_K_M.gguf": "GGUF and 40 GB of weights"})
+    hub.describe("owner/quants", gguf={"chat_template": TEMPLATE})
+    project.lock("owner/quants")
+    assert project.check().findings == ()
+    hub.describe("owner/quants", gguf={"chat_template": BREAKING})
+    assert kinds(project.check()) == [("template-changed", "breaking")]
+    assert hub.requests_for("/resolve/") == []
 
 
 def test_fingerprints_do_not_depend_on_lines(hub: LoopbackHub, locked: Project) -> None:

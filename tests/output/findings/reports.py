@@ -1,6 +1,10 @@
-"""Reports as the formats get them: a usual one, an empty one, and one for any hostile text."""
+"""Reports as the formats get them: a usual one, an empty one, and one for any hostile text; and how to read them."""
 
 from __future__ import annotations
+
+import json
+import re
+from xml.etree import ElementTree as ET
 
 from rgw.drift.model import (
     Accepted,
@@ -14,6 +18,7 @@ from rgw.drift.model import (
     Subject,
     sorted_findings,
 )
+from rgw.output.findings import Format
 
 LOCK = Place("rgw.lock", 7)
 EVIDENCE = Evidence(
@@ -78,3 +83,31 @@ SUMMARY = (
     "3 of 5 checked, 5 findings (1 unknown, 1 breaking, 1 compatible, 2 cosmetic), 1 could not be checked, 1 skipped,"
     " 1 accepted"
 )
+
+
+def counts_of(form: Format, text: str) -> dict[str, int]:
+    """The counts that a written report states or shows."""
+    match form:
+        case Format.JSON:
+            return json.loads(text)["counts"]
+        case Format.SARIF:
+            return json.loads(text)["runs"][0]["properties"]["counts"]
+        case Format.JUNIT:
+            found = ET.fromstring(text).iter("property")
+            return {element.attrib["name"]: int(element.attrib["value"]) for element in found}
+        case _:
+            match = re.search(
+                r"(\d+) of (\d+) checked, (?:no findings|(\d+) findings? \((.*?)\))(.*)", " ".join(text.split())
+            )
+            assert match
+            severities = {word: int(count) for count, word in re.findall(r"(\d+) (\w+)", match[4] or "")}
+            others = {word: int(count) for count, word in re.findall(r"(\d+) (could not|skipped|accepted)", match[5])}
+            return {
+                "subjects": int(match[2]),
+                "checked": int(match[1]),
+                "failed": others.get("could not", 0),
+                "skipped": others.get("skipped", 0),
+                "findings": int(match[3] or 0),
+                **{name: severities.get(name, 0) for name in ("cosmetic", "compatible", "breaking", "unknown")},
+                "accepted": others.get("accepted", 0),
+            }

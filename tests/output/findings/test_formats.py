@@ -16,7 +16,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator, Draft202012Validator
 
-from output.findings.reports import CLEAN, COUNTS, NOTHING, SUMMARY, report
+from output.findings.reports import CLEAN, COUNTS, NOTHING, SUMMARY, counts_of, report
 from rgw.drift.model import FindingKind, Report
 from rgw.output.findings import Format, written
 
@@ -51,34 +51,6 @@ def sarif_schema() -> Any:
 
 SARIF = Draft7Validator(sarif_schema())
 DOCUMENT = Draft202012Validator(check_schema())
-
-
-def counts_of(form: Format, text: str) -> dict[str, int]:
-    """The counts that a written report states or shows."""
-    match form:
-        case Format.JSON:
-            return json.loads(text)["counts"]
-        case Format.SARIF:
-            return json.loads(text)["runs"][0]["properties"]["counts"]
-        case Format.JUNIT:
-            found = ET.fromstring(text).iter("property")
-            return {element.attrib["name"]: int(element.attrib["value"]) for element in found}
-        case _:
-            match = re.search(
-                r"(\d+) of (\d+) checked, (?:no findings|(\d+) findings? \((.*?)\))(.*)", " ".join(text.split())
-            )
-            assert match
-            severities = {word: int(count) for count, word in re.findall(r"(\d+) (\w+)", match[4] or "")}
-            others = {word: int(count) for count, word in re.findall(r"(\d+) (could not|skipped|accepted)", match[5])}
-            return {
-                "subjects": int(match[2]),
-                "checked": int(match[1]),
-                "failed": others.get("could not", 0),
-                "skipped": others.get("skipped", 0),
-                "findings": int(match[3] or 0),
-                **{name: severities.get(name, 0) for name in ("cosmetic", "compatible", "breaking", "unknown")},
-                "accepted": others.get("accepted", 0),
-            }
 
 
 @pytest.mark.parametrize("form", Format)
