@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from engine_readings import readings
 from rgw.errors import UsageError
 from rgw.exporting import TargetEngine, export
 from rgw.registry.loader import load_registry
@@ -14,6 +15,8 @@ from rgw.registry.model import Dialect, LayoutRules, Origin, Schema, TurnRules
 TEXT = {"content": "text", "content_args": {"strip": False}}
 SERVING = [TargetEngine.VLLM, TargetEngine.SGLANG]
 REGISTRY = load_registry()
+READ_OTHERWISE = {("kimi_k3", "An escaped name of an argument")}
+"""What the warnings of an export say is read otherwise."""
 
 
 def schema(fields: dict[str, Any], **rules: Any) -> Schema:
@@ -46,6 +49,41 @@ def test_a_content_parser_that_an_engine_lacks_is_refused(engine: TargetEngine) 
     with pytest.raises(UsageError, match="python-call-list"):
         export(python, engine)
     assert export(python, TargetEngine.TRANSFORMERS).warnings == ("tool_calls: needs transformers 5.24 or newer",)
+
+
+@pytest.mark.parametrize("engine", TargetEngine)
+def test_calls_under_their_names_are_refused(engine: TargetEngine) -> None:
+    with pytest.raises(UsageError, match="each of its calls stands under its own name"):
+        export(schema({"tool_calls": calls(content_args={"named_by_key": True}), "content": TEXT}), engine)
+
+
+@pytest.mark.parametrize("engine", TargetEngine)
+@pytest.mark.parametrize("closer", [None, r"\}(?:<end>)?", r"(?:<end>)?"])
+def test_calls_that_only_their_json_ends_are_refused(engine: TargetEngine, closer: str | None) -> None:
+    field = {key: value for key, value in calls().items() if key != "close"}
+    field |= {"close_pattern": closer} if closer is not None else {}
+    with pytest.raises(UsageError, match="only its JSON says where a call ends"):
+        export(schema({"tool_calls": field, "content": TEXT}), engine)
+
+
+def test_a_list_of_calls_is_no_repeated_field_which_engines_make_a_list_of_lists_of() -> None:
+    listed = calls(transform={"type": "function", "function": "{content}"}, transform_each=True, repeats=True)
+    exported = export(schema({"tool_calls": listed, "content": TEXT}), TargetEngine.TRANSFORMERS)
+    assert "repeats" not in exported.response_template["fields"]["tool_calls"]
+    assert "tool_calls: of several lists of calls in one turn, only the last one is kept" in exported.warnings
+
+
+def test_engines_are_told_to_keep_the_white_space_of_values() -> None:
+    tags = {"tag_pattern": "<(?P<key>[^<>]{1,9})>(?P<value>[^<]*)</>", "value_parser": {"name": "text"}}
+    field = calls(content="xml-inline", content_args=tags)
+    exported = export(schema({"tool_calls": field, "content": TEXT}), TargetEngine.SGLANG)
+    values = exported.response_template["fields"]["tool_calls"]["content_args"]["value_parser"]
+    assert values == {"name": "text", "args": {"strip": False}}
+
+
+def test_a_transform_that_does_nothing_is_left_out() -> None:
+    exported = export(schema({"content": {**TEXT, "transform": "{content}"}}), TargetEngine.VLLM)
+    assert exported.response_template["fields"] == {"content": TEXT}
 
 
 def test_arguments_that_only_rgw_reads_are_left_out_and_named() -> None:
@@ -87,3 +125,16 @@ def test_what_is_exported_loads(name: str, engine: TargetEngine) -> None:
         assert set(loaded.fields) <= {"thinking", "content", "tool_calls"}
         assert set(loaded.defaults) <= {"role"}
         assert "tool_calls" not in loaded.fields or loaded.fields["tool_calls"].open_re is not None
+
+
+@pytest.mark.parametrize("name", sorted(REGISTRY.schemas))
+def test_the_parser_that_the_engines_ship_reads_each_sample_alike(name: str) -> None:
+    from transformers.utils.chat_parsing import response_parser
+
+    try:
+        exported = export(REGISTRY.schemas[name], TargetEngine.VLLM)
+    except UsageError:
+        return
+    for sample, ours, theirs in readings(response_parser, REGISTRY.schemas[name], exported):
+        if (name, sample.title) not in READ_OTHERWISE:
+            assert theirs == ours, sample.title

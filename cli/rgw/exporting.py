@@ -6,10 +6,13 @@ The rules are those of the engines' own loaders, as of SGLang 0.5.23 (`srt/parse
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+import regex
 
 from rgw.derender.grammar import ROLE_OF_FIELD, Role
 from rgw.errors import UsageError
@@ -50,6 +53,7 @@ _OWN_ARGUMENTS = {
     "unescaped_strings": "strings that hold quotes are not read",
     "escaped_keys": "keys that hold & or quotes are read as they are escaped",
 }
+_DEVIATION = re.compile(r"\(\?P<deviation_\w+>")
 _OWN_GROUPS = {
     "(?P<string>": "the tag's own word on whether a value is a string is ignored",
     "(?P<quoted>": "quotes around values may stay in them",
@@ -65,18 +69,30 @@ def export(schema: Schema, engine: TargetEngine) -> Export:
     template = schema.dialects.get(Dialect.RESPONSE_TEMPLATE)
     if template is None:
         raise UsageError(f"schema {schema.name} has no response template", "choose one that has: rgw registry list")
+    _require_readable(schema, engine, template["fields"].get("tool_calls", {}))
     serving = engine is not TargetEngine.TRANSFORMERS
     fields = {_name(name, serving=serving): dict(field) for name, field in template["fields"].items()}
     if serving:
         _require_servable(schema, engine, fields)
     exported = {**template, "defaults": {"role": "assistant"}} if serving else dict(template)
-    exported["fields"] = {name: _without_own_arguments(field) for name, field in fields.items()}
+    exported["fields"] = {name: _as_engines_read(field) for name, field in fields.items()}
     return Export(schema.name, engine, exported, tuple(_warnings(schema, fields, serving=serving)))
 
 
 def _name(name: str, *, serving: bool) -> str:
     role = ROLE_OF_FIELD.get(name)
     return _SERVING_NAMES[role] if serving and role is not None else name
+
+
+def _require_readable(schema: Schema, engine: TargetEngine, calls: Mapping[str, Any]) -> None:
+    """Refuse calls that every engine drops: they cut a value out at its closer before they read it."""
+    fix = "read it with rgw parse or in a gateway, or use the engine's own parser for this format"
+    if calls.get("content_args", {}).get("named_by_key"):
+        raise UsageError(f"{engine.value} cannot read {schema.name}: each of its calls stands under its own name", fix)
+    closer = calls.get("close_pattern")
+    closes_early = closer is not None and any(regex.match(closer, text) for text in ("x", "}", "]"))
+    if calls.get("content") == "json" and "close" not in calls and (closer is None or closes_early):
+        raise UsageError(f"{engine.value} cannot read {schema.name}: only its JSON says where a call ends", fix)
 
 
 def _require_servable(schema: Schema, engine: TargetEngine, fields: Mapping[str, Mapping[str, Any]]) -> None:
@@ -92,10 +108,24 @@ def _require_servable(schema: Schema, engine: TargetEngine, fields: Mapping[str,
         raise UsageError(f"{engine.value} cannot read {schema.name}: nothing opens its tool calls", "add an opener")
 
 
-def _without_own_arguments(field: Mapping[str, Any]) -> dict[str, Any]:
+def _as_engines_read(field: Mapping[str, Any]) -> dict[str, Any]:
+    """A field without what only this package knows, and without what engines take otherwise.
+
+    They strip values unless they are told not to, make a list of lists of a repeated field whose values are lists, and
+    refuse a transform that does nothing.
+    """
     arguments = {key: value for key, value in field.get("content_args", {}).items() if key not in _OWN_ARGUMENTS}
-    rest = {key: value for key, value in field.items() if key != "content_args"}
+    if (values := arguments.get("value_parser")) and values["name"] == "text":
+        arguments["value_parser"] = {**values, "args": {"strip": False, **values.get("args", {})}}
+    left_out = {"content_args", *(["repeats"] if "transform_each" in field else [])}
+    left_out |= {"transform"} if field.get("transform") == "{content}" else set()
+    rest = {key: _without_own_groups(value) for key, value in field.items() if key not in left_out}
     return {**rest, "content_args": arguments} if arguments else rest
+
+
+def _without_own_groups(value: Any) -> Any:
+    """A pattern without the names of what it tolerates."""
+    return _DEVIATION.sub("(?:", value) if isinstance(value, str) else value
 
 
 def _warnings(schema: Schema, fields: Mapping[str, Mapping[str, Any]], *, serving: bool) -> Iterator[str]:
@@ -114,5 +144,7 @@ def _warnings(schema: Schema, fields: Mapping[str, Mapping[str, Any]], *, servin
         if not serving and field.get("content") == "python-call-list":
             yield f"{name}: needs transformers 5.24 or newer"
     calls = fields.get("tool_calls", {})
+    if "transform_each" in calls and not serving:
+        yield "tool_calls: of several lists of calls in one turn, only the last one is kept"
     if serving and any("{0," in str(calls.get(key, "")) for key in ("open_pattern", "close_pattern")):
         yield "tool_calls: its delimiters have too many spellings for a grammar, so strict tool calls are not enforced"
