@@ -187,6 +187,16 @@ def test_every_line_says_what_it_was_seen_in(pool: RenderPool) -> None:
     assert "reasoning and text" in reasons["reasoning_content.close_pattern"].seen_in
 
 
+def test_calls_without_arguments_that_are_broken_are_the_reason(pool: RenderPool) -> None:
+    broken = made_up.each_call(
+        '{{- \'<do>{"name": "\' + f.name + \'", "arguments": \' -}}'
+        "{{- (f.arguments | tojson if f.arguments else '') + '}</do>' -}}"
+    )
+    inference = inferred(pool, made_up.template(broken))
+    assert inference.schema is None
+    assert inference.failure.startswith("a call without arguments")
+
+
 def test_text_that_is_written_like_a_call_is_never_proved(pool: RenderPool) -> None:
     calls = made_up.each_call("{{- f.name + ' ' + (f.arguments | tojson) -}}")
     inference = inferred(pool, made_up.template(calls, thought=""))

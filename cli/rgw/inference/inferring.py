@@ -10,7 +10,7 @@ from rgw.derender.growth import Growth, patterns_of
 from rgw.derender.vetting import known_growth
 from rgw.errors import EngineError, RegistryError
 from rgw.inference.assembly import Choices, assemble
-from rgw.inference.calls import CallForm, is_called
+from rgw.inference.calls import CallForm, calling
 from rgw.inference.explaining import explain, unobservable
 from rgw.inference.headers import Headed, behind_header
 from rgw.inference.json_calls import FlattenedJson, JsonCalls
@@ -76,11 +76,11 @@ def infer(  # noqa: PLR0913 - each is a choice of its own, and all but one are b
         blank = Inference(None, writes_calls=seen.writes_calls)
         if not headed.sightings:
             return replace(blank, failure="no finished turn continues the template's own generation prompt")
-        if seen.writes_calls and not any(map(is_called, headed.sightings)):
-            return replace(blank, failure="no turn with calls continues the template's own generation prompt")
+        if seen.writes_calls and not calling(headed.sightings):
+            return replace(blank, failure="no last turn with calls continues the template's own generation prompt")
         form = find_form(headed.sightings)
         if form is None and seen.writes_calls:
-            return replace(blank, failure="the calls are written in no notation that the dialect can express")
+            return replace(blank, failure=_why_no_form(headed.sightings))
         turn, calls = _literals(headed, form, closers)
         eos_token = known["eos_token"] if "eos_token" in template else ""
         unseen = unobservable(headed.sightings, turn, shape, writes_calls=seen.writes_calls, eos_token=eos_token)
@@ -94,6 +94,13 @@ def infer(  # noqa: PLR0913 - each is a choice of its own, and all but one are b
             return prove(template, schema, count=count, seed=seed + offset, pool=workers, shrink=False)
 
         return _Search(candidate, proof, calls, conversations).result()
+
+
+def _why_no_form(seen: Sequence[Sighting]) -> str:
+    with_arguments = [sighting for sighting in seen if all(call.arguments for call in sighting.turn.calls)]
+    if find_form(with_arguments) is not None:
+        return "a call without arguments is written in another notation than those with arguments, or broken"
+    return "the calls are written in no notation that the dialect can express"
 
 
 def _thinks(seen: Sequence[Sighting]) -> bool:
