@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,6 +19,13 @@ from rgw.app import run
 EXAMPLES = Path(__file__).parents[2] / "examples"
 KIOSK = ["--registry", str(EXAMPLES / "registry")]
 """The overlay that knows the example model."""
+
+
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\n::error::owned\n  ::stop-commands::owned\n##[error]owned\u202e[bold red]x"
+"""What a stranger may write: escapes that a terminal obeys, commands that a CI log obeys, markup that Rich obeys."""
+
+_LOG_COMMAND = re.compile(r"^\s*::|##\[", re.MULTILINE)
+_CONTROL = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 class Outcome(NamedTuple):
@@ -36,6 +45,14 @@ class Outcome(NamedTuple):
 
 
 Rgw = Callable[..., Outcome]
+
+
+def assert_harmless(outcome: Outcome) -> None:
+    """Something was shown, and nothing of it is obeyed by a terminal or a CI log."""
+    shown = outcome.out + outcome.err
+    assert shown
+    assert not _CONTROL & {unicodedata.category(character) for character in shown if character not in "\n\t"}
+    assert not _LOG_COMMAND.search(shown)
 
 
 @pytest.fixture

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import typer
 
-from commands.conftest import KIOSK, Outcome, Rgw
+from commands.conftest import HOSTILE, KIOSK, Outcome, Rgw, assert_harmless
 from rgw.app import application
 
-HOSTILE = "\x1b]0;owned\x07\x1b[2J\n::error::owned\n  ::stop-commands::owned\n##[error]owned\u202e[bold red]x"
 TEMPLATE = "{{ raise_exception(message) }}" + HOSTILE
-LOG_COMMAND = re.compile(r"^\s*::|##\[", re.MULTILINE)
-CONTROL = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 # With strangers' text in every place that the command reads; MODEL is a directory whose name and template are hostile.
 HOSTILE_ARGUMENTS: dict[str, list[str]] = {
@@ -98,11 +93,7 @@ def test_every_command_is_here() -> None:
 @pytest.mark.parametrize("mode", [[], ["--json"], ["--quiet"]], ids=["human", "json", "quiet"])
 @pytest.mark.parametrize("command", HOSTILE_ARGUMENTS)
 def test_what_strangers_wrote_never_reaches_a_log_raw(command: str, mode: list[str], rgw: Rgw, project: Path) -> None:
-    outcome = run(rgw, command, [*HOSTILE_ARGUMENTS[command], *mode], project)
-    shown = outcome.out + outcome.err
-    assert shown
-    assert not CONTROL & {unicodedata.category(character) for character in shown if character not in "\n\t"}
-    assert not LOG_COMMAND.search(shown)
+    assert_harmless(run(rgw, command, [*HOSTILE_ARGUMENTS[command], *mode], project))
 
 
 @pytest.mark.parametrize("command", UNKNOWN_ARGUMENTS)
