@@ -3,38 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from rgw.templates import rendering
 from rgw.templates.rendering import RenderLimits, RenderPool
 
-Worker = rendering._Worker
-
-_kept: defaultdict[tuple[int, RenderLimits], list[Worker]] = defaultdict(list)
-"""The idle workers of this process; one that is forked from it has its own."""
+_kept: dict[tuple[int, RenderLimits, int], tuple[Any, Any]] = {}
+"""The workers and the queue of those that are idle, by process, limits and number."""
 
 
 def keep_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Give the workers of a pool that was left without an error to the next one with the same limits."""
-    monkeypatch.setattr(rendering, "_Worker", _take)
-    monkeypatch.setattr(RenderPool, "__exit__", _leave)
+    """Let all pools of this process that are alike have the same workers, which end with it."""
+    monkeypatch.setattr(RenderPool, "__init__", _sharing(RenderPool.__init__))
+    monkeypatch.setattr(RenderPool, "close", lambda _: None)
 
 
-def _take(limits: RenderLimits) -> Worker:
-    kept = _kept[os.getpid(), limits]
-    while kept:
-        worker = kept.pop()
-        if worker._process is not None and worker._process.poll() is None:
-            return worker
-        worker.stop()
-    return Worker(limits)
+def _sharing(make: Callable[..., None]) -> Callable[..., None]:
+    def make_sharing(pool: RenderPool, *arguments: Any, **options: Any) -> None:
+        make(pool, *arguments, **options)
+        alike = (os.getpid(), pool.limits, len(pool._workers))
+        pool._workers, pool._idle = _kept.setdefault(alike, (pool._workers, pool._idle))
 
-
-def _leave(pool: RenderPool, kind: type[BaseException] | None, *_: Any) -> None:
-    if kind is not None:
-        pool.close()
-        return
-    _kept[os.getpid(), pool.limits] += pool._workers
+    return make_sharing
