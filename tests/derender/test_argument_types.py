@@ -127,7 +127,7 @@ def test_an_object_or_array_may_be_a_python_literal_which_is_told(schema: Any, t
         ({"type": ["string", "number"]}, "7.50", "7.50"),
         ({"type": ["string", "boolean"]}, "True", True),
         ({"type": ["string", "boolean"]}, "TRUE", "TRUE"),
-        ({"type": ["string", "null"]}, "null", None),
+        ({"type": ["string", "null"]}, "None", None),
         ({"type": "integer", "nullable": True}, "null", None),
         ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, "7", 7),
         ({"anyOf": [{"type": "string"}, {"type": "null"}]}, "blue", "blue"),
@@ -137,6 +137,7 @@ def test_an_object_or_array_may_be_a_python_literal_which_is_told(schema: Any, t
         ({"enum": [1, 2]}, "1", 1),
         ({"type": ["integer", "string"], "enum": ["1", 2]}, "1", "1"),
         ({"enum": [None, "a"]}, "null", None),
+        ({"type": ["string", "null"], "enum": ["a", None]}, "null", None),
         ({"const": 5}, "5", 5),
         ({"const": "5"}, "5", "5"),
         ({"type": "string", "enum": ["null", "x"]}, "null", "null"),
@@ -293,13 +294,18 @@ def test_tools_come_in_every_form_that_templates_take(tool: Any) -> None:
     assert read_untyped("02139", tools.declared("lookup", "city"), UntypedValues.JSON) == ("02139", Fit.FITS)
 
 
-@pytest.mark.parametrize("text", ["None", "True", "False"])
-def test_a_format_that_writes_json_keeps_the_words_of_python_where_a_string_is_allowed(text: str) -> None:
+@pytest.mark.parametrize(
+    ("python", "json", "value"), [("None", "null", None), ("True", "true", True), ("False", "false", False)]
+)
+def test_where_a_string_is_allowed_only_the_constants_of_the_format_are_constants(
+    python: str, json: str, value: bool | None
+) -> None:
     several = declared({"type": ["string", "null", "boolean"]})
-    assert read_untyped(text, several, UntypedValues.TEXT, python_constants=False) == (text, Fit.FITS)
-    assert read_untyped("null", several, UntypedValues.TEXT, python_constants=False) == (None, Fit.FITS)
-    constants = {"None": None, "True": True, "False": False}
-    assert read_untyped(text, several, UntypedValues.TEXT) == (constants[text], Fit.FITS)
+    assert read_untyped(python, several, UntypedValues.TEXT) == (value, Fit.FITS)
+    assert read_untyped(json, several, UntypedValues.TEXT) == (json, Fit.OTHER_CONSTANT)
+    assert read_untyped(json, several, UntypedValues.TEXT, python_constants=False) == (value, Fit.FITS)
+    assert read_untyped(python, several, UntypedValues.TEXT, python_constants=False) == (python, Fit.OTHER_CONSTANT)
+    assert read_untyped(json, declared({"type": "string"}), UntypedValues.TEXT) == (json, Fit.FITS)
 
 
 def test_a_format_that_writes_json_still_reads_none_where_no_string_is_allowed() -> None:

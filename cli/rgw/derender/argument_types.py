@@ -22,6 +22,8 @@ from rgw.registry.model import UntypedValues
 _INTEGER = re.compile(r"[+-]?[0-9]{1,400}")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
 _LITERAL_LIMIT = 100_000
+_JSON_CONSTANTS = {"null": "null", "true": "boolean", "false": "boolean"}
+_PYTHON_CONSTANTS = {"None": "null", "True": "boolean", "False": "boolean"}
 _STARTS_OF_LITERALS = (*"[{-0123456789", "True", "False", "None")
 _REFERENCE_DEPTH = 8
 
@@ -38,6 +40,8 @@ class Fit(Enum):
 
     FITS = auto()
     PYTHON_LITERAL = auto()
+    OTHER_CONSTANT = auto()
+    """A string, and a constant that is admitted too in the notation that the format does not use."""
     MISFIT = auto()
 
 
@@ -180,19 +184,21 @@ def read_untyped(
         text: The value as it stands in the output.
         declaration: What the tool declares for it; `None` when nothing is declared.
         untyped: How the response schema reads a value of no declared type.
-        python_constants: Whether `None`, `True` and `False` are constants where a string is allowed too.
+        python_constants: The format writes constants as Python does, `None` and not `null`: where a string is allowed
+            too, only what the format writes is a constant.
 
     Returns:
         The value, and how it fits the declaration. The types other than `string` are tried in the order in which they
         are declared, `string` last, since any text is a string; what fits none keeps its text. Where a string is
-        allowed, a scalar is only read from the one way to write it: `7` is a number there, and `7.0 ` is a string.
+        allowed, save for the members of an enum, a scalar is only read from the one way to write it: `7` is a number
+        there, and `7.0 ` is a string.
     """
     if declaration is None or not declaration.types:
         return _UNTYPED_READERS[untyped](text), Fit.FITS
     types = declaration.types
     if text in declaration.members:
         return text, Fit.FITS
-    is_exact = "string" in types
+    is_exact = "string" in types and not declaration.members
     for name in types:
         reader = _READERS.get(name)
         if (
@@ -202,7 +208,8 @@ def read_untyped(
         ):
             return read[0], Fit.FITS
     if "string" in types:
-        return text, Fit.FITS
+        others = _JSON_CONSTANTS if python_constants else _PYTHON_CONSTANTS
+        return text, Fit.OTHER_CONSTANT if others.get(text) in types else Fit.FITS
     literal = _python_literal(text, types)
     if literal is None:
         return text, Fit.MISFIT
@@ -211,8 +218,10 @@ def read_untyped(
 
 
 def _writes(value: Any, text: str, python_constants: bool) -> bool:
-    """Whether a scalar is written just so, in JSON or in Python; containers may be laid out in any way."""
-    return isinstance(value, dict | list) or text == json.dumps(value) or (python_constants and text == str(value))
+    """Whether the format writes a scalar just so; containers may be laid out in any way."""
+    if isinstance(value, dict | list):
+        return True
+    return text == (str(value) if python_constants and isinstance(value, bool | None) else json.dumps(value))
 
 
 def _json_or_text(text: str) -> Any:

@@ -161,7 +161,7 @@ class _Judgement:
         else:
             fit = Fit.FITS if declaration is None or fits(value, declaration) else Fit.MISFIT
         if fit is not Fit.FITS and declaration is not None:
-            what = "is a Python literal, not JSON" if fit is Fit.PYTHON_LITERAL else "is of another type"
+            what = _MISFITS[fit]
             message = f"the argument {key!r} of {call.name} {what}; declared: {' or '.join(declaration.types)}"
             self._deviation(self._policy.argument_type, IssueCode.ARGUMENT_TYPE, start, end, message)
         return value
@@ -201,6 +201,13 @@ class _Judgement:
                 issue._replace(severity=Severity.WARNING) if issue.code is IssueCode.UNCLOSED_CALL else issue
                 for issue in reading.issues
             ]
+
+
+_MISFITS = {
+    Fit.PYTHON_LITERAL: "is a Python literal, not JSON",
+    Fit.OTHER_CONSTANT: "is kept as a string, because the format writes this constant otherwise",
+    Fit.MISFIT: "is of another type",
+}
 
 
 def _is_json_object(text: str) -> bool:

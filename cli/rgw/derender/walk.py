@@ -185,7 +185,7 @@ class Walk:
             self._error(IssueCode.REPEATED_REASONING, start, end, "a second block of reasoning in one turn")
         elif not self._grammar.turn.repeated_reasoning and self._said_something():
             message = "reasoning behind text or a call, which were to follow it"
-            self._reading.warning(IssueCode.LATE_REASONING, self._to_output(start), self._to_output(end), message)
+            self._error(IssueCode.LATE_REASONING, start, end, message)
         if not closed:
             self._reading.unclosed_reasoning = self._to_output(start)
             message = "the reasoning is not closed: the output was cut off, or the closing marker is missing"

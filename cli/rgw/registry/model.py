@@ -104,8 +104,8 @@ class Schema:
         turn: How a turn begins and ends.
         layout: Where white space may stand.
         untyped_values: How a value without a type is read.
-        python_constants: Where a tool admits a string too, `None`, `True` and `False` are constants, as templates write
-            them that print values as Python does. False: only `null`, `true` and `false` are.
+        python_constants: The templates print constants as Python does: where a tool admits a string too, `None`, `True`
+            and `False` are constants and `null` is a string. False: the other way round.
         patched: Why the schema differs from upstream on purpose; a re-sync then leaves it alone.
         usable_by_name: Why no template is registered for the schema: its models ship none.
         samples: Raw outputs with what they mean.
