@@ -190,3 +190,9 @@ EQUAL_MARKERS = (
     + "{%- else -%}{{- m.content -}}{%- endif -%}{{- '##end##\n' -}}{%- endfor -%}"
     "{%- if add_generation_prompt -%}{{- '##assistant##@@hm@@\n' -}}{%- endif -%}"
 )
+REMINDED_BY_PROMPT = (
+    "{%- for m in messages -%}{{- '<TURN><' + m.role + '_TOKEN>' + m.content -}}"
+    + _DO
+    + "{{- '<END>' -}}{%- endfor -%}"
+    "{%- if add_generation_prompt -%}{{- '<TURN><system_TOKEN>Be brief.<END><TURN><assistant_TOKEN>' -}}{%- endif -%}"
+)

@@ -166,6 +166,10 @@ def test_reasoning_that_the_template_strips_is_read_and_called_unseen(pool: Rend
     assert (parsed.reasoning, parsed.text, parsed.ill_formed) == ("So.", "Hi", False)
 
 
+def test_markers_of_messages_are_not_taken_for_those_of_reasoning(pool: RenderPool) -> None:
+    assert "reasoning_content" not in fields(inferred(pool, made_up.REMINDED_BY_PROMPT))
+
+
 def test_a_turn_without_an_end_ends_where_the_next_message_begins(pool: RenderPool) -> None:
     inference = inferred(pool, made_up.NO_END)
     assert inference.proved, inference.failure

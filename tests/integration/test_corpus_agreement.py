@@ -29,9 +29,6 @@ NOT_INFERRED = frozenset(
 )
 """Schemas of templates that inference finds no proved schema for: docs/inference.md says why."""
 
-UNSEEN_REASONING = frozenset({"hunyuan_3"})
-"""Templates that strip the reasoning that their registered schema reads."""
-
 
 @pytest.fixture(scope="session")
 def texts(corpus: Path) -> Mapping[str, str]:

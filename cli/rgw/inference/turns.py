@@ -218,7 +218,7 @@ class TurnReader:
         """Delimiters of reasoning that the template only ever writes around nothing, or leaves to the model."""
         starts = [each.literal for each in self._between([Part.START], [Part.TEXT])]
         prefills = [sighting.prefill for sighting in self._sightings if not sighting.after_tool]
-        found = _thought_delimiters([*starts, *prefills], prefills, self._closers)
+        found = _thought_delimiters(starts, prefills, self._closers)
         if found is None:
             return turn
         opened, closed = found
@@ -495,17 +495,23 @@ def _as_thought(part: Part) -> Part:
 
 
 def _thought_delimiters(
-    literals: Sequence[str], prefills: Sequence[str], closers: Sequence[str]
+    starts: Sequence[str], prefills: Sequence[str], closers: Sequence[str]
 ) -> tuple[Delimiter, Delimiter] | None:
-    """An opener and a closer that share a word: both in one literal, or the opener at the end of a prefill."""
-    for literal in literals:
+    """An opener and a closer that share a word: both in one literal, or the opener at the end of a prefill.
+
+    Args:
+        starts: What turns begin with.
+        prefills: What generation prompts write of turns.
+        closers: Literals behind which the template looks for the answer in a text that holds them.
+    """
+    for literal in [*starts, *prefills]:
         found = markers(literal)
         if len(found) == 2 and found[0] != found[1] and words(found[0]) & words(found[1]):
             between = literal[literal.index(found[0]) + len(found[0]) : literal.rindex(found[1])]
             behind = literal[literal.rindex(found[1]) + len(found[1]) :]
             half = len(between) // 2
             return Delimiter("", found[0], between[:half]), Delimiter(between[half:], found[1], behind)
-    begun = [marker for literal in literals for marker in markers(literal)[:1]]
+    begun = [marker for start in starts for marker in markers(start)[:1]]
     for prefill in prefills:
         opener = ends(prefill[-len((markers(prefill) or [""])[-1]) - len(ends(prefill).behind) :])
         for closer in [*closers, *begun]:
