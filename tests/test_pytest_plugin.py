@@ -40,7 +40,7 @@ def test_loading_it_imports_nothing_heavy() -> None:
 def test_a_registry_that_is_broken_disturbs_no_test_that_does_not_use_it(project: pytest.Pytester) -> None:
     (project.path / "registry" / "templates.yaml").write_text("?", "utf-8")
     project.makepyfile("def test_nothing(): pass")
-    project.runpytest_inprocess().assert_outcomes(passed=1)
+    project.runpytest_subprocess().assert_outcomes(passed=1)
 
 
 def test_a_recognised_model_passes(project: pytest.Pytester) -> None:
@@ -53,7 +53,7 @@ def test_a_recognised_model_passes(project: pytest.Pytester) -> None:
             rgw_detects("model", schema="kiosk")
         """
     )
-    project.runpytest_inprocess().assert_outcomes(passed=2)
+    project.runpytest_subprocess().assert_outcomes(passed=2)
 
 
 def test_whatever_is_not_recognised_fails_in_one_line(project: pytest.Pytester) -> None:
@@ -69,7 +69,7 @@ def test_whatever_is_not_recognised_fails_in_one_line(project: pytest.Pytester) 
             rgw_detects("./missing")
         """
     )
-    result = project.runpytest_inprocess()
+    result = project.runpytest_subprocess()
     result.assert_outcomes(failed=3)
     result.stdout.fnmatch_lines(
         [
@@ -83,7 +83,7 @@ def test_whatever_is_not_recognised_fails_in_one_line(project: pytest.Pytester) 
 
 def test_a_hub_that_is_not_there_is_a_failure(project: pytest.Pytester) -> None:
     project.makepyfile("def test_hub(rgw_detects): rgw_detects('owner/model')")
-    project.runpytest_inprocess().assert_outcomes(failed=1)
+    project.runpytest_subprocess().assert_outcomes(failed=1)
 
 
 def test_the_registry_can_be_named_by_the_environment(
@@ -91,7 +91,7 @@ def test_the_registry_can_be_named_by_the_environment(
 ) -> None:
     monkeypatch.setenv("RGW_REGISTRY", str(EXAMPLES / "registry"))
     pytester.makepyfile(f"def test_model(rgw_detects): rgw_detects({str(EXAMPLES / 'model')!r}, 'kiosk')")
-    pytester.runpytest_inprocess().assert_outcomes(passed=1)
+    pytester.runpytest_subprocess().assert_outcomes(passed=1)
 
 
 def test_a_pair_that_is_proved_passes(project: pytest.Pytester) -> None:
@@ -103,12 +103,12 @@ def test_a_pair_that_is_proved_passes(project: pytest.Pytester) -> None:
             assert rgw_proves("model", "kiosk", conversations=20).digest == certificate.digest
         """
     )
-    project.runpytest_inprocess().assert_outcomes(passed=1)
+    project.runpytest_subprocess().assert_outcomes(passed=1)
 
 
 def test_a_pair_that_is_not_proved_fails_with_the_turn(project: pytest.Pytester) -> None:
     project.makepyfile("def test_proof(rgw_proves): rgw_proves('model', schema='llama3', conversations=20)")
-    result = project.runpytest_inprocess()
+    result = project.runpytest_subprocess()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         ["model: schema llama3 is not proved to read what its chat template writes", "  the turn: *"]
@@ -117,7 +117,7 @@ def test_a_pair_that_is_not_proved_fails_with_the_turn(project: pytest.Pytester)
 
 def test_what_cannot_be_tried_fails(project: pytest.Pytester) -> None:
     project.makepyfile("def test_proof(rgw_proves): rgw_proves('edited-model', conversations=20)")
-    result = project.runpytest_inprocess()
+    result = project.runpytest_subprocess()
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["edited-model: unrecognised: *"])
 
@@ -126,6 +126,6 @@ def test_what_a_template_says_cannot_reach_the_terminal_raw(project: pytest.Pyte
     hostile = project.path / "hostile.json"
     hostile.write_text(json.dumps({"chat_template": {"\x1b[2J": "x"}}), "utf-8")
     project.makepyfile("def test_hostile(rgw_detects): rgw_detects('hostile.json')")
-    result = project.runpytest_inprocess("--color=no")
+    result = project.runpytest_subprocess("--color=no")
     result.assert_outcomes(failed=1)
     assert "\x1b" not in result.stdout.str()
