@@ -60,7 +60,7 @@ def special_markers(schema: str) -> list[str]:
     """The delimiters that are no ordinary text."""
     turn = derenderer(schema).schema.turn
     tags = (part.strip() for part in delimiters(schema) if re.search(r"<[^<>]+>|\[/?[A-Z_]+\]", part))
-    return [*tags, *turn.reserved, *turn.end]
+    return [*tags, *turn.reserved, *turn.end, WIRE_FORMATS[schema].anchor]
 
 
 def outputs(schema: str) -> st.SearchStrategy[str]:
@@ -100,12 +100,12 @@ def says(schema: str, reasoning: str, text: str, tool_uses: Any, output: str) ->
     wire = WIRE_FORMATS[schema]
     thoughts = (reasoning,) if reasoning else (None, "")
     written = {without_space(wire.normal(wire.write(Turn(thought, text, calls, ended=False)))) for thought in thoughts}
-    return without_space(wire.normal(_bare(schema, output))) in written
+    return any(without_space(wire.normal(_bare(schema, output, anchor))) in written for anchor in ("", wire.anchor))
 
 
-def _bare(schema: str, output: str) -> str:
+def _bare(schema: str, output: str, anchor: str) -> str:
     """The output without the anchor at its start and the end-of-turn marker at its end."""
-    output = output.strip().removeprefix(WIRE_FORMATS[schema].anchor).strip()
+    output = output.strip().removeprefix(anchor).strip()
     ends = [marker for marker in derenderer(schema).schema.turn.end if output.endswith(marker)]
     return output.removesuffix(max(ends, key=len)) if ends else output
 
@@ -239,9 +239,12 @@ def holds(text: str, marker: str) -> bool:
 
 
 def loses_nothing(schema: str, theirs: TransformersResult, output: str) -> bool:
-    """Whether what transformers returned, written again, is the output, and no marker of the format is in its texts."""
+    """Whether what transformers returned, written again, is the output, and no marker of the format is in its texts.
+
+    Nor in the names of its calls.
+    """
     try:
-        texts = (theirs.reasoning, theirs.text)
+        texts = (theirs.reasoning, theirs.text, *(use["name"] for use in theirs.tool_uses))
         marked = any(holds(text, marker) for text in texts for marker in special_markers(schema))
         return not marked and not theirs.error and says(schema, theirs.reasoning, theirs.text, theirs.tool_uses, output)
     except (TypeError, ValueError):

@@ -431,6 +431,16 @@ def _normal_llama4(output: str) -> str:
     return output.replace("<|python_start|>", "").replace("<|python_end|>", "")
 
 
+def _normal_lfm(output: str) -> str:
+    """The turn may also end as a document does."""
+    return output.removesuffix("<|endoftext|>")
+
+
+def _normal_tiny_aya(output: str) -> str:
+    """A turn that is cut off has not come to the end of its response."""
+    return output.removesuffix("<|END_RESPONSE|>")
+
+
 def _normal_laguna(output: str) -> str:
     """Where there is no thought, its closer may stand in the prompt already."""
     return output.removeprefix("</think>")
@@ -623,8 +633,8 @@ WIRE_FORMATS = {
         "<assistant>\n",
         normal=_normal_laguna,
     ),
-    "lfm2": WireFormat(_lfm(_call_list), CHATML),
-    "lfm2_5": WireFormat(_lfm(_unescaped_call_list), CHATML, carries=_holds_no_quoted_comma),
+    "lfm2": WireFormat(_lfm(_call_list), CHATML, normal=_normal_lfm),
+    "lfm2_5": WireFormat(_lfm(_unescaped_call_list), CHATML, normal=_normal_lfm, carries=_holds_no_quoted_comma),
     "ling": WireFormat(
         _tagged("<|role_end|>", before_call="\n", thought=("\n<think>\n", "\n</think>\n\n")), "<role>ASSISTANT</role>"
     ),
@@ -847,6 +857,7 @@ WIRE_FORMATS = {
         ),
         "<|CHATBOT_TOKEN|><|START_RESPONSE|>",
         thinks=False,
+        normal=_normal_tiny_aya,
     ),
     "trinity": WireFormat(
         _tagged("<|im_end|>", before_call="\n", thought=("<think>\n", "\n</think>\n"), without_thought="\n"), CHATML
