@@ -47,4 +47,4 @@ def test_a_declared_type(declared: str, wire: str, value: str) -> None:
 
 
 def test_there_are_examples() -> None:
-    assert [len(pattern.findall(PAGE)) for pattern in (TILING, WIRE_ROW, TYPE_ROW)] == [1, 5, 11]
+    assert [len(pattern.findall(PAGE)) for pattern in (TILING, WIRE_ROW, TYPE_ROW)] == [1, 5, 12]

@@ -240,6 +240,18 @@ def test_a_template_without_reasoning_says_nothing_about_text_that_begins_with_a
     assert (trip.outcome, trip.notes) == (Outcome.TEMPLATE_LOSSY, ("text: read as reasoning",))
 
 
+def test_text_that_begins_with_a_thought_is_judged_without_the_calls_that_the_template_drops(pool: RenderPool) -> None:
+    silent = MUTE.replace("message.tool_calls or []", "[]")
+    (trip,) = mute(pool, conversation("<think></think>", "", CALL), FIELDS, template=silent)
+    assert (trip.outcome, trip.notes) == (Outcome.TEMPLATE_LOSSY, ("text: read as reasoning",))
+
+
+def test_text_that_begins_with_a_thought_excuses_no_call_that_goes_missing(pool: RenderPool) -> None:
+    deaf = {name: field for name, field in FIELDS.items() if name != "tool_calls"}
+    (trip,) = mute(pool, conversation("<think></think>", "", CALL), deaf)
+    assert trip.outcome is not Outcome.TEMPLATE_LOSSY
+
+
 @pytest.mark.parametrize("opening", ["<think>x?", "<think>.?"])
 def test_text_that_the_schema_swallows_with_a_thought_is_misread(pool: RenderPool, opening: str) -> None:
     fields = {**FIELDS, "reasoning_content": {"open_pattern": opening, "close": "</think>", "content": "text"}}
@@ -247,10 +259,13 @@ def test_text_that_the_schema_swallows_with_a_thought_is_misread(pool: RenderPoo
     assert trip.outcome is Outcome.SILENT
 
 
-def mute(pool: RenderPool, meant: Conversation, fields: Any) -> list[Trip]:
+MUTE = TEMPLATE.replace("message.reasoning_content", "none")
+
+
+def mute(pool: RenderPool, meant: Conversation, fields: Any, *, template: str = MUTE) -> list[Trip]:
     """The trip of a turn with a template that writes no reasoning."""
     derenderer = Derenderer(schema(fields))
-    studio = Studio(pool, TEMPLATE.replace("message.reasoning_content", "none"), Shape(), derenderer)
+    studio = Studio(pool, template, Shape(), derenderer)
     turns = [turn for turn in studio.turns([meant]) if isinstance(turn, CutTurn)]
     return round_trips(studio, derenderer, turns, hostile=True)
 

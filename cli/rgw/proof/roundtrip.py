@@ -82,7 +82,7 @@ def round_trips(
             trips.append(Trip(turn, typed, parsed, Outcome.FLAGGED, error_codes(parsed)))
         elif same_turn(meant, back):
             trips.append(Trip(turn, typed, parsed, Outcome.EXACT))
-        elif (notes := next(misread)) and hostile and _began_as_thought(studio, derenderer, meant, back):
+        elif (notes := next(misread)) and hostile and _began_as_thought(studio, derenderer, turn, back):
             trips.append(Trip(turn, typed, parsed, Outcome.TEMPLATE_LOSSY, ("text: read as reasoning",)))
         elif notes:
             trips.append(Trip(turn, typed, parsed, Outcome.SILENT, notes))
@@ -91,12 +91,15 @@ def round_trips(
     return trips
 
 
-def _began_as_thought(studio: Studio, derenderer: Derenderer, meant: Turn, back: Turn) -> bool:
+def _began_as_thought(studio: Studio, derenderer: Derenderer, turn: CutTurn, back: Turn) -> bool:
     """Whether the text began with a thought, markers and all, and came back as that thought and the rest.
 
     A template that writes no reasoning can write none for what came back, and so says nothing about the reading.
     """
-    if studio.shape.reasoning is not ReasoningForm.NONE or not same_calls(meant.calls, back.calls):
+    meant = turn.conversation.last
+    if studio.shape.reasoning is not ReasoningForm.NONE:
+        return False
+    if not same_calls(meant.calls, back.calls) and not _writes(studio, turn, replace(meant, calls=back.calls)):
         return False
     thought = meant.text.strip().removesuffix(back.text.strip()).strip()
     markers = derenderer.schema.turn.reserved
@@ -104,6 +107,16 @@ def _began_as_thought(studio: Studio, derenderer: Derenderer, meant: Turn, back:
     closing = next((marker for marker in markers if thought.endswith(marker)), "")
     between = thought.removeprefix(opening).removesuffix(closing)
     return bool(opening and closing) and opening != closing and between.split() == back.reasoning.split()
+
+
+def _writes(studio: Studio, turn: CutTurn, last: Turn) -> bool:
+    """Whether the template writes this very output for another last turn."""
+    (text,) = studio.write([(turn.conversation.with_last(last), turn.variables)])
+    return text is not None and _is_output(turn, text)
+
+
+def _is_output(turn: CutTurn, text: str) -> bool:
+    return text in {turn.head + turn.output, turn.prompt + turn.output}
 
 
 def error_codes(parsed: ParsedOutput) -> tuple[str, ...]:
@@ -134,7 +147,7 @@ def _misread(
     written = studio.write([(turn.conversation.with_last(variant), turn.variables) for _, turn, variant in variants])
     notes: list[tuple[str, ...]] = [() for _ in differing]
     for (number, turn, variant), text in zip(variants, written, strict=True):
-        if text not in {turn.head + turn.output, turn.prompt + turn.output}:
+        if text is None or not _is_output(turn, text):
             whole = with_blank_parts(turn.conversation.last, turn_of(differing[number][1]))
             if not notes[number] or not same_turn(variant, whole):
                 notes[number] += differences(turn.conversation.last, variant)
