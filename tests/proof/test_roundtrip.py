@@ -259,6 +259,16 @@ def test_text_that_the_schema_swallows_with_a_thought_is_misread(pool: RenderPoo
     assert trip.outcome is Outcome.SILENT
 
 
+def test_hostile_text_that_is_read_with_the_warning_that_it_deviates_is_flagged(pool: RenderPool) -> None:
+    close = r"(?P<deviation_a_section_without_calls>\[none\])?\[end\]"
+    content = {**FIELDS["content"], "close_pattern": close, "transform": "{content}"}
+    del content["close"]
+    for hostile, outcome in ((True, Outcome.FLAGGED), (False, Outcome.SILENT)):
+        trip = travel(pool, conversation("a[none]"), fields={**FIELDS, "content": content}, hostile=hostile)
+        assert trip.parsed.text == "a"
+        assert trip.outcome is outcome
+
+
 MUTE = TEMPLATE.replace("message.reasoning_content", "none")
 
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from rgw.derender import Derenderer
-from rgw.model import ParsedOutput, Severity
+from rgw.model import IssueCode, ParsedOutput, Severity
 from rgw.proof.model import Call, Turn, canonical, same_calls, same_turn, turn_of
 from rgw.proof.shapes import ReasoningForm
 from rgw.proof.turns import CutTurn, Studio
@@ -84,6 +84,8 @@ def round_trips(
             trips.append(Trip(turn, typed, parsed, Outcome.EXACT))
         elif (notes := next(misread)) and hostile and _began_as_thought(studio, derenderer, turn, back):
             trips.append(Trip(turn, typed, parsed, Outcome.TEMPLATE_LOSSY, ("text: read as reasoning",)))
+        elif notes and hostile and _is_said_to_deviate(parsed):
+            trips.append(Trip(turn, typed, parsed, Outcome.FLAGGED, (IssueCode.TOLERATED_DELIMITER.value,)))
         elif notes:
             trips.append(Trip(turn, typed, parsed, Outcome.SILENT, notes))
         else:
@@ -117,6 +119,11 @@ def _writes(studio: Studio, turn: CutTurn, last: Turn) -> bool:
 
 def _is_output(turn: CutTurn, text: str) -> bool:
     return text in {turn.head + turn.output, turn.prompt + turn.output}
+
+
+def _is_said_to_deviate(parsed: ParsedOutput) -> bool:
+    """Whether the reading says that no template writes what it read."""
+    return any(issue.code is IssueCode.TOLERATED_DELIMITER for issue in parsed.issues)
 
 
 def error_codes(parsed: ParsedOutput) -> tuple[str, ...]:
