@@ -294,6 +294,12 @@ def test_tools_come_in_every_form_that_templates_take(tool: Any) -> None:
     assert read_untyped("02139", tools.declared("lookup", "city"), UntypedValues.JSON) == ("02139", Fit.FITS)
 
 
+@pytest.mark.filterwarnings("error")
+def test_an_escape_that_python_warns_of_is_read_whatever_becomes_of_warnings() -> None:
+    value, fit = read(r"{'pattern': '\d+'}", OBJECT)
+    assert (value, fit) == ({"pattern": r"\d+"}, Fit.PYTHON_LITERAL)
+
+
 @pytest.mark.parametrize(
     ("python", "json", "value"), [("None", "null", None), ("True", "true", True), ("False", "false", False)]
 )

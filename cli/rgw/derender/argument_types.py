@@ -9,9 +9,11 @@ from __future__ import annotations
 import ast
 import json
 import re
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal
 from enum import Enum, auto
+from threading import Lock
 from typing import Any, NamedTuple
 
 from rgw.derender.json_values import read_json, skip_white_space
@@ -21,6 +23,9 @@ from rgw.registry.model import UntypedValues
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,400}")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
+_FILTERING = Lock()
+"""Filters of warnings are the process's: threads must not restore each other's."""
+
 _LITERAL_LIMIT = 100_000
 _JSON_CONSTANTS = {"null": "null", "true": "boolean", "false": "boolean"}
 _PYTHON_CONSTANTS = {"None": "null", "True": "boolean", "False": "boolean"}
@@ -312,12 +317,19 @@ def _literal(text: str) -> tuple[Any] | None:
     if len(text) > _LITERAL_LIMIT:
         return None
     try:
-        tree = ast.parse(text.strip(), mode="eval")
+        tree = _parsed(text.strip())
         value = ast.literal_eval(tree)
         is_json = read_json(json.dumps(value), 0)[0] == value
     except (ContentError, ValueError, SyntaxError, MemoryError, RecursionError, TypeError):
         return None
     return (value,) if is_json and not _repeats_key(tree) else None
+
+
+def _parsed(text: str) -> ast.Expression:
+    """The expression, read alike whatever becomes of Python's warnings, such as that of an escape that it does not know."""
+    with _FILTERING, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text, mode="eval")
 
 
 def _repeats_key(tree: ast.AST) -> bool:
