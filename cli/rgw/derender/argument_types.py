@@ -326,7 +326,7 @@ def _literal(text: str) -> tuple[Any] | None:
 
 
 def _parsed(text: str) -> ast.Expression:
-    """The expression, read alike whatever becomes of Python's warnings, such as that of an escape that it does not know."""
+    """The expression, read alike whatever becomes of warnings, such as that of an escape that Python does not know."""
     with _FILTERING, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text, mode="eval")
