@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -77,6 +78,15 @@ def export(schema: Schema, engine: TargetEngine) -> Export:
     exported = {**template, "defaults": {"role": "assistant"}} if serving else dict(template)
     exported["fields"] = {name: _as_engines_read(field) for name, field in fields.items()}
     return Export(schema.name, engine, exported, tuple(_warnings(schema, fields, serving=serving)))
+
+
+def is_exported(response_template: Mapping[str, Any], schema: Schema) -> bool:
+    """Whether a response template is the form of a schema that some engine accepts."""
+    for engine in TargetEngine:
+        with suppress(UsageError):
+            if export(schema, engine).response_template == response_template:
+                return True
+    return False
 
 
 def _name(name: str, *, serving: bool) -> str:

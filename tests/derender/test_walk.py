@@ -194,6 +194,21 @@ def test_a_list_without_calls_is_said() -> None:
     assert [(issue.code, issue.start, issue.end) for issue in parsed.issues] == [(IssueCode.EMPTY_CALL_LIST, 5, 22)]
 
 
+@pytest.mark.parametrize(
+    ("output", "ended"),
+    [
+        ('<call>{"name": "f", "name": "g"}</call><end>', True),
+        ('<call>{"name": "f", "name": "g"}</call>', False),
+        ('<call>{"name": "f", "argu<end>\n', True),
+        ("a<end> b", True),
+    ],
+)
+def test_a_turn_that_does_not_read_says_still_whether_it_ended(output: str, ended: bool) -> None:
+    parsed = parse(JSON_CALLS, output)
+    assert parsed.ill_formed
+    assert parsed.end_of_turn is ended
+
+
 class TestPrompt:
     def test_what_the_prompt_opened_is_continued(self) -> None:
         parsed = assert_tiled(

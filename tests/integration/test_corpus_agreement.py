@@ -20,7 +20,6 @@ FIRST_OF_SCHEMA = {str(entry.schema): entry for entry in reversed(REGISTRY.templ
 
 NOT_INFERRED = frozenset(
     {
-        "deepseek_r1_distill",
         "falcon_e",
         "hyperclovax",
         "llama4_json",

@@ -9,6 +9,7 @@ import pytest
 
 from proof.pairs import FIELDS, TEMPLATE, schema
 from rgw.detection import Detection, DetectionStatus
+from rgw.exporting import TargetEngine, export
 from rgw.proof import native
 from rgw.proof.batch import Status
 from rgw.proof.native import Agreement, NativeAssessment, assess_native
@@ -71,6 +72,12 @@ def test_the_registered_one(assessed: Any) -> None:
     found = assessed(shipped(own), "qwen3")
     assert (found.agreement, found.same_as, found.attempt) == (Agreement.SAME, ("qwen3",), None)
     assert found.message == "the native response_template is that of schema qwen3"
+
+
+@pytest.mark.parametrize("engine", TargetEngine)
+def test_what_the_registered_one_is_exported_as(assessed: Any, engine: TargetEngine) -> None:
+    exported = export(load_registry().schema("qwen3"), engine).response_template
+    assert assessed(shipped(exported), "qwen3").agreement is Agreement.SAME
 
 
 def test_one_that_takes_minutes_reads_nothing(assessed: Any) -> None:

@@ -60,9 +60,9 @@ def _measure_shape(derenderer: Derenderer, shape: Shape, largest: int) -> Growth
     whole = _read(derenderer, shape, largest)
     if whole < NOISE_SECONDS or whole < quarter * MAXIMUM_RATIO**2:
         return Growth(True)
-    whole = min(_read(derenderer, shape, largest) for _ in range(3))
-    fourfold = min(_read(derenderer, shape, 4 * largest) for _ in range(3))
-    if fourfold < whole * MAXIMUM_RATIO**2:
+    whole = min(_read(derenderer, shape, largest) for _ in range(5))
+    fourfold = min(_read(derenderer, shape, 4 * largest) for _ in range(5))
+    if fourfold < max(whole, NOISE_SECONDS) * MAXIMUM_RATIO**2:
         return Growth(True)
     pattern = slowest_pattern(derenderer.schema, shape)
     return Growth(False, str(shape), pattern, 4 * largest, fourfold, sqrt(fourfold / whole))

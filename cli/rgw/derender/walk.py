@@ -320,8 +320,10 @@ class Walk:
             self._error(IssueCode.TEXT_AFTER_END_OF_TURN, rest, len(self._text), message)
 
     def _stop_at(self, position: int) -> None:
-        """End the walk; what follows `position` is nobody's."""
+        """End the walk; what follows `position` is nobody's, though the marker at its end may still end the turn."""
         self._claim(SegmentKind.UNCLAIMED, position, len(self._text))
+        if position < len(self._text):
+            self._reading.end_of_turn |= self._text[position:].rstrip().endswith(self._grammar.turn.end)
         self._position = len(self._text)
         self._stopped = True
 

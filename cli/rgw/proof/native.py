@@ -9,6 +9,7 @@ from typing import Any
 from rgw.derender.native import digest_of, native_schema, schemas_like
 from rgw.detection import detect
 from rgw.errors import SourceError
+from rgw.exporting import is_exported
 from rgw.proof.batch import Attempt, Pair, Status, certify
 from rgw.proof.certificate import Finding, FindingKind
 from rgw.registry.loader import Registry
@@ -20,7 +21,7 @@ class Agreement(StrEnum):
     """How what a repository ships relates to what the registry says of its chat template."""
 
     SAME = "same"
-    """It is what the registered schema has, or was made from."""
+    """It is what the registered schema has, is exported as, or was made from."""
     BOTH_READ = "both_read"
     """It is another one, and proves to read the template too."""
     DISAGREE = "disagree"
@@ -37,7 +38,8 @@ class NativeAssessment:
         ref: The repository.
         digest: sha256 of the native response template.
         registered: The schema that is registered for the chat template.
-        same_as: The schemas of the registry that have this very response template, or were made from it.
+        same_as: The schemas of the registry that have this very response template, or were made from it; and the
+            registered one when it is what `rgw apply` writes of it.
         attempt: Whether it proves to read the chat template; `None` where there is no chat template, and where the
             registered schema has it: that pair has been proved.
     """
@@ -137,6 +139,8 @@ def assess_native(
     schema = detect(resolved, registry).schema
     registered = schema.name if schema else None
     same_as = schemas_like(native, registry)
+    if schema is not None and schema.name not in same_as and is_exported(native, schema):
+        same_as = (*same_as, schema.name)
     attempt = None if registered in same_as else _attempt(resolved, count=count, seed=seed, pool=pool)
     return NativeAssessment(resolved.ref, digest_of(native), registered, same_as, attempt)
 
