@@ -35,4 +35,4 @@ say 'The same turn cut off by a length limit: no half of it is taken for the who
 show 1 parse examples/outputs/cut-off.txt $kiosk
 
 say 'A call in the format of another model family: what parsers pass over in silence.'
-show 0 parse examples/outputs/other-format.txt $kiosk
+show 1 parse examples/outputs/other-format.txt $kiosk

@@ -86,7 +86,7 @@ def test_the_cut_output_gives_no_call_at_all(parse: Parse) -> None:
 
 
 def test_the_output_in_another_format_is_pointed_out(parse: Parse) -> None:
-    parsed = parse("other-format.txt", 0)
+    parsed = parse("other-format.txt", 1)
     assert parsed["tool_uses"] == []
     assert issue_codes(parsed) == ["looks_like_call"]
 

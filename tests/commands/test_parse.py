@@ -335,6 +335,29 @@ def test_a_query_selects_from_each_line(rgw: Rgw, tmp_path: Path) -> None:
     assert outcome.records == [[1, True], [2, False]]
 
 
+FOREIGN = "Let me look.\n<function=go>\n<parameter=to>\nParis\n</parameter>\n</function><|im_end|>"
+
+
+def test_a_call_in_another_format_is_never_clean(rgw: Rgw, tmp_path: Path) -> None:
+    foreign = written(tmp_path / "foreign.txt", FOREIGN)
+    outcome = rgw("parse", foreign, "--schema", "qwen3", "-q")
+    assert (outcome.code, outcome.out) == (1, "looks-like-call\n")
+    assert outcome.err.startswith(f"error: {foreign}: what looks like a tool call was read as text")
+    stream = rgw(
+        "parse", lines(tmp_path / "stream", {"output": FOREIGN}, {"output": CLEAN}), "--jsonl", "--schema", "qwen3"
+    )
+    assert stream.code == 1
+    assert "1 read, 0 ill-formed, 1 with what looks like a call" in stream.err
+
+
+def test_a_very_long_output_is_compared_with_transformers_only_when_asked(rgw: Rgw, tmp_path: Path) -> None:
+    long = written(tmp_path / "long.txt", "word " * 20_001 + "<|im_end|>")
+    outcome = rgw("parse", long, "--schema", "qwen3", "--json")
+    assert "transformers" not in result(outcome)
+    assert "not compared with transformers" in outcome.err
+    assert result(rgw("parse", long, "--schema", "qwen3", "--json", "--compare"))["transformers"]["agrees"] is True
+
+
 def test_a_stream_for_scripts_is_only_an_exit_code(rgw: Rgw, tmp_path: Path) -> None:
     stream = lines(tmp_path / "stream", {"output": CUT})
     assert rgw("parse", stream, "--jsonl", "--schema", "qwen3", "-q") == (1, "", "")

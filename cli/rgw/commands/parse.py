@@ -10,6 +10,7 @@ import typer
 
 from rgw.commands.options import RegistryOption, RevisionOption, with_output
 from rgw.errors import UsageError
+from rgw.model import IssueCode
 from rgw.output import Mode, Output
 from rgw.output.files import write_file
 
@@ -25,6 +26,8 @@ ToleranceChoice = Literal["warn", "error"]
 CutCallChoice = Literal["degrade", "keep_complete"]
 
 _BAD_LINES_TOLD = 10
+_LARGEST_COMPARED = 100_000
+"""Characters of the longest output that is compared with transformers unasked: it may take quadratic time."""
 
 
 @with_output
@@ -119,11 +122,14 @@ def parse(
         if not choice:
             raise typer.Exit(_compare(output, compare_schemas(read_text(file), readers, request, name=file)))
         reader = readers.reader(choice)
-        compared = compare is not False and not native
-        reading = reader.read(read_text(file), request, name=file, compare=compared)
+        text = read_text(file)
+        compared = compare if compare is not None else not native and len(text) <= _LARGEST_COMPARED
+        if not (compared or native or compare is False):
+            output.hint(f"not compared with transformers, which may take long on {len(text):,} characters: --compare")
+        reading = reader.read(text, request, name=file, compare=compared)
     _show(output, reading, whole=whole)
     _draw(reading, html=html, svg=svg)
-    raise typer.Exit(int(reading.parsed.ill_formed))
+    raise typer.Exit(int(_is_bad(reading)))
 
 
 def _require_native(choice: Choice, *, jsonl: bool, compare: bool | None) -> None:
@@ -142,9 +148,13 @@ def _show(output: Output, reading: Reading, *, whole: bool) -> None:
         return view(reading, whole=whole)
 
     output.document(results_document([reading.to_dict()]), human=human, quiet=[_word(reading)])
-    if reading.parsed.ill_formed and output.mode is not Mode.HUMAN:
+    if output.mode is Mode.HUMAN:
+        return
+    if reading.parsed.ill_formed:
         errors = [issue.code.value for issue in reading.parsed.issues if issue.severity == "error"]
         output.error(f"{reading.id}: ill-formed: {', '.join(dict.fromkeys(errors))}")
+    elif _is_bad(reading):
+        output.error(f"{reading.id}: what looks like a tool call was read as text — look at the model's template")
 
 
 def _compare(output: Output, results: list[Reading | NotRunnable]) -> int:
@@ -165,7 +175,7 @@ def _stream(output: Output, readings: Iterator[Reading | BadLine]) -> int:
     """Print one result a line; the worst of the exit codes."""
     from rgw.rollouts import BadLine
 
-    worst = clean = ill_formed = bad = 0
+    worst = clean = ill_formed = missed = bad = 0
     for reading in output.progress(readings, description="Reading", printing=True):
         if output.mode is not Mode.QUIET:
             output.record(reading.to_dict())
@@ -174,12 +184,14 @@ def _stream(output: Output, readings: Iterator[Reading | BadLine]) -> int:
             worst = max(worst, reading.error.exit_code)
             if bad <= _BAD_LINES_TOLD:
                 output.error(f"line {reading.line}: {reading.error}")
-        elif reading.parsed.ill_formed:
-            ill_formed += 1
+        elif _is_bad(reading):
+            ill_formed += reading.parsed.ill_formed
+            missed += not reading.parsed.ill_formed
             worst = max(worst, 1)
         else:
             clean += 1
-    output.hint(f"{clean:,} read, {ill_formed:,} ill-formed, {bad:,} bad lines")
+    missing = f"{missed:,} with what looks like a call and was not read, " if missed else ""
+    output.hint(f"{clean:,} read, {ill_formed:,} ill-formed, {missing}{bad:,} bad lines")
     return worst
 
 
@@ -194,5 +206,12 @@ def _draw(reading: Reading, *, html: Path | None, svg: Path | None) -> None:
         write_file(svg, drawing(reading))
 
 
+def _is_bad(reading: Reading) -> bool:
+    """Whether the turn did not read, or its text holds what looks like a call: an agent would take it for an answer."""
+    return reading.parsed.ill_formed or any(issue.code is IssueCode.LOOKS_LIKE_CALL for issue in reading.parsed.issues)
+
+
 def _word(reading: Reading) -> str:
-    return "ill-formed" if reading.parsed.ill_formed else "clean"
+    if reading.parsed.ill_formed:
+        return "ill-formed"
+    return "looks-like-call" if _is_bad(reading) else "clean"
