@@ -25,6 +25,12 @@ def test_each_name_of_the_library_face_is_the_derenders_own(name: str) -> None:
     assert getattr(rgw, name) is getattr(derender, name)
 
 
+def test_a_registry_is_loaded_from_the_library_face() -> None:
+    from rgw.registry import loader
+
+    assert rgw.load_registry is loader.load_registry
+
+
 def test_the_library_face_is_what_it_lists() -> None:
     assert set(rgw.__all__) <= set(dir(rgw))
 

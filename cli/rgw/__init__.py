@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rgw.derender import HfTemplateRenderer, ParsedOutput, Policy, resolve_schema_name
+    from rgw.registry.loader import load_registry
 
 __version__ = "0.1.0"
 
-__all__ = ["HfTemplateRenderer", "ParsedOutput", "Policy", "__version__", "resolve_schema_name"]
+__all__ = ["HfTemplateRenderer", "ParsedOutput", "Policy", "__version__", "load_registry", "resolve_schema_name"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load a name of the library face from the derender on first use."""
+    """Load a name of the library face on first use."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module("rgw.derender"), name)
+    room = "rgw.registry.loader" if name == "load_registry" else "rgw.derender"
+    value = getattr(import_module(room), name)
     globals()[name] = value
     return value
 

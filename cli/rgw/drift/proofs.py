@@ -6,7 +6,6 @@ It knows nothing of lockfiles or findings.
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Iterable, Sequence
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
 from contextlib import suppress
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from rgw.errors import EngineError, RegistryError
 from rgw.registry.loader import Registry, load_registry, packaged_registry_path
+from rgw.templates.concurrency import serve_parent
 
 if TYPE_CHECKING:
     from rgw.templates.rendering import RenderPool
@@ -119,7 +119,7 @@ def _prepare(roots: Sequence[Path], conversations: int) -> None:
 
     packaged, *overlay = roots
     registry = load_registry(*overlay, packaged=packaged if packaged != packaged_registry_path() else None)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for this one
+    serve_parent()
     _provers.append(Prover(registry, conversations=conversations, pool=RenderPool(limits=PROOF_LIMITS)))
 
 

@@ -5,7 +5,6 @@ Whatever cannot be tried is an attempt too, with its reason: nothing is left out
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from rgw.proof.strict import PROOF_LIMITS
 from rgw.registry.layer import Layer
 from rgw.registry.loader import Registry
 from rgw.registry.model import Schema
+from rgw.templates.concurrency import serve_parent
 from rgw.templates.model import ResolvedTemplates, UnresolvedTemplates
 from rgw.templates.rendering import RenderPool
 from rgw.templates.resolve import resolve_many
@@ -149,7 +149,7 @@ def prove_all(pairs: Iterable[Pair | Attempt], *, count: int, seed: int, jobs: i
             for pair in pairs:
                 yield pair if isinstance(pair, Attempt) else certify(pair, count=count, seed=seed, pool=pool)
         return
-    executor = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=_ignore_interrupts)
+    executor = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=serve_parent)
     try:
         yield from executor.map(partial(_attempt, count=count, seed=seed), pairs)
     finally:
@@ -215,8 +215,3 @@ def _attempt(pair: Pair | Attempt, *, count: int, seed: int) -> Attempt:
 def _process_pool() -> RenderPool:
     """The renderers of this process; they end when it does."""
     return RenderPool(limits=PROOF_LIMITS)
-
-
-def _ignore_interrupts() -> None:
-    """Leave Ctrl-C to the process that waits for this one."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
