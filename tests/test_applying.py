@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 from typing import Any
@@ -84,3 +85,19 @@ def test_a_configuration_that_cannot_be_read_is_told(tmp_path: Path, content: by
         (tmp_path / "tokenizer_config.json").write_bytes(content)
     with pytest.raises(SourceError, match="tokenizer_config.json"):
         apply(SCHEMA, tmp_path)
+
+
+def test_where_the_new_file_cannot_be_written_nothing_is_left_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configuration = tmp_path / "tokenizer_config.json"
+    configuration.write_text("{}")
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(SourceError, match="No space left on device"):
+        apply(SCHEMA, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["tokenizer_config.json"]
+    assert configuration.read_text() == "{}"

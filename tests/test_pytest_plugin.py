@@ -81,6 +81,22 @@ def test_whatever_is_not_recognised_fails_in_one_line(project: pytest.Pytester) 
     result.stdout.no_fnmatch_line("*def detects*")
 
 
+def test_what_cannot_be_tried_at_all_fails_in_a_few_lines(project: pytest.Pytester) -> None:
+    project.makepyfile("def test_proof(rgw_proves): rgw_proves('model', schema='nope')")
+    result = project.runpytest_subprocess()
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["model: *nope*"])
+    result.stdout.no_fnmatch_line("*loader.py*")
+
+
+def test_a_registry_that_is_not_there_fails_in_a_few_lines(project: pytest.Pytester) -> None:
+    project.makepyfile("def test_model(rgw_detects): rgw_detects('model')")
+    result = project.runpytest_subprocess("-o", "rgw_registry=nowhere")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*nowhere*"])
+    result.stdout.no_fnmatch_line("*loader.py*")
+
+
 def test_a_hub_that_is_not_there_is_a_failure(project: pytest.Pytester) -> None:
     project.makepyfile("def test_hub(rgw_detects): rgw_detects('owner/model')")
     project.runpytest_subprocess().assert_outcomes(failed=1)

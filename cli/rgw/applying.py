@@ -124,14 +124,19 @@ def _written(value: Any, indent: str, line_end: str) -> str:
 
 
 def _replaced(path: Path, text: str) -> Path:
-    """Put the text in the file's place, and keep a copy of the file."""
+    """Put the text in the file's place, and keep a copy of the file; where that fails, neither is left half-written."""
     numbers = iter(range(1, 1000))
     backup = path.with_name(f"{path.name}.bak")
     while backup.exists():
         backup = path.with_name(f"{path.name}.bak{next(numbers)}")
-    shutil.copy2(path, backup)
     temporary = path.with_name(f".{path.name}.new")
-    temporary.write_bytes(text.encode("utf-8"))
-    shutil.copymode(path, temporary)
-    os.replace(temporary, path)  # noqa: PTH105 - the atomic one
+    try:
+        shutil.copy2(path, backup)
+        temporary.write_bytes(text.encode("utf-8"))
+        shutil.copymode(path, temporary)
+        os.replace(temporary, path)  # noqa: PTH105 - the atomic one
+    except OSError:
+        for begun in (backup, temporary):
+            begun.unlink(missing_ok=True)
+        raise
     return backup

@@ -78,13 +78,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def rgw_registry(request: pytest.FixtureRequest) -> Registry:
     """The registry of `rgw_detects` and `rgw_proves`: the packaged one, under the project's own if it names one."""
+    from rgw.errors import RgwError
     from rgw.registry.loader import load_registry
 
     named = request.config.getini("rgw_registry")
-    if named:
-        return load_registry(request.config.rootpath / named)
-    overlay = os.environ.get("RGW_REGISTRY")
-    return load_registry(Path(overlay) if overlay else None)
+    overlay = request.config.rootpath / named if named else os.environ.get("RGW_REGISTRY")
+    try:
+        return load_registry(Path(overlay) if overlay else None)
+    except RgwError as error:
+        _fail(str(error))
 
 
 @pytest.fixture(scope="session")
@@ -120,9 +122,13 @@ def rgw_proves(rgw_registry: Registry, rgw_render_pool: RenderPool) -> Proves:
         revision: str | None = None,
     ) -> Proof:
         __tracebackhide__ = True
+        from rgw.errors import RgwError
         from rgw.proof.batch import Attempt, certify, pairs_of_refs
 
-        [pair] = pairs_of_refs([str(ref)], rgw_registry, schema=schema, revision=revision)
+        try:
+            [pair] = pairs_of_refs([str(ref)], rgw_registry, schema=schema, revision=revision)
+        except RgwError as error:
+            _fail(f"{ref}: {error}")
         if not isinstance(pair, Attempt):
             pair = certify(pair, count=conversations, seed=seed, pool=rgw_render_pool)
         if pair.proof is None or not pair.proof.proved:

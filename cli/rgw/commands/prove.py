@@ -62,7 +62,9 @@ def prove(
     rgw prove --all --templates ./templates --jobs 4
     """
     if bool(refs) == every:
-        raise UsageError("there is nothing to prove" if not refs else "REF and --all exclude each other", "name one")
+        if refs:
+            raise UsageError("REF and --all exclude each other", "leave one of them out")
+        raise UsageError("there is nothing to prove", "name a REF, or pass --all")
     if templates is not None and not every:
         raise UsageError("--templates is for --all", "name the template file as REF")
     from rgw.output.documents import proofs_document

@@ -16,4 +16,6 @@ def write_file(path: Path, text: str) -> None:
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise SourceError(f"{path} could not be written: {error.strerror}", "name a file that can be") from error
+        raise SourceError(
+            f"{path} could not be written: {error.strerror}", "name a file that can be written"
+        ) from error
