@@ -252,6 +252,23 @@ def test_text_that_begins_with_a_thought_excuses_no_call_that_goes_missing(pool:
     assert trip.outcome is not Outcome.TEMPLATE_LOSSY
 
 
+def test_text_that_begins_with_a_thought_comes_back_as_one_however_the_template_lays_thoughts_out(
+    pool: RenderPool,
+) -> None:
+    spacious = TEMPLATE.replace("'<think>' +", "'<think>\\n' +").replace("+ '</think>'", "+ '\\n</think>'")
+    field = {
+        "open_pattern": r"<think>\n?",
+        "close_pattern": r"\n?</think>",
+        "content": "text",
+        "content_args": {"strip": False},
+    }
+    fields = {**FIELDS, "reasoning_content": field}
+    trip = travel(pool, conversation("<think>a</think>b"), template=spacious, fields=fields, hostile=True)
+    assert (trip.outcome, trip.notes) == (Outcome.TEMPLATE_LOSSY, ("text: read as reasoning",))
+    behind = travel(pool, conversation("x<think>a</think>b"), template=spacious, fields=fields, hostile=True)
+    assert behind.outcome is Outcome.FLAGGED
+
+
 @pytest.mark.parametrize("opening", ["<think>x?", "<think>.?"])
 def test_text_that_the_schema_swallows_with_a_thought_is_misread(pool: RenderPool, opening: str) -> None:
     fields = {**FIELDS, "reasoning_content": {"open_pattern": opening, "close": "</think>", "content": "text"}}

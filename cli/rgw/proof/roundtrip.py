@@ -96,10 +96,11 @@ def round_trips(
 def _began_as_thought(studio: Studio, derenderer: Derenderer, turn: CutTurn, back: Turn) -> bool:
     """Whether the text began with a thought, markers and all, and came back as that thought and the rest.
 
-    A template that writes no reasoning can write none for what came back, and so says nothing about the reading.
+    Such a turn says nothing else: its text cannot be told from a thought, though the template lays one out otherwise,
+    or writes none.
     """
     meant = turn.conversation.last
-    if studio.shape.reasoning is not ReasoningForm.NONE:
+    if meant.reasoning and studio.shape.reasoning is not ReasoningForm.NONE:
         return False
     if not same_calls(meant.calls, back.calls) and not _writes(studio, turn, replace(meant, calls=back.calls)):
         return False
