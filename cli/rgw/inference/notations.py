@@ -25,16 +25,7 @@ _FORMS: tuple[type[CallForm], ...] = (
 
 def find_form(sightings: Sequence[Sighting]) -> CallForm | None:
     """The first form, from the plainest to the most particular, that all the sightings with calls are written in."""
-    for form in (
-        JsonList,
-        JsonListByName,
-        JsonCalls,
-        NamedJson,
-        FlattenedJson,
-        PythonList,
-        RelaxedJson,
-        TaggedArguments,
-    ):
+    for form in _FORMS:
         fitted = form.fit(sightings)
         if fitted is not None:
             return fitted
