@@ -27,11 +27,11 @@ from time import perf_counter
 from typing import Any
 
 from rgw.inference.agreement import agreement
-from rgw.inference.inferring import LIMITS, infer
+from rgw.inference.inferring import infer, render_pool
 from rgw.inference.model import Inference
 from rgw.registry.loader import load_registry
 from rgw.registry.model import RegisteredTemplate
-from rgw.templates.rendering import PLACEHOLDER_TOKENS, RenderPool
+from rgw.templates.rendering import PLACEHOLDER_TOKENS
 
 REPOSITORY = Path(__file__).parents[1]
 PAGE = REPOSITORY / "docs" / "inference.md"
@@ -129,7 +129,7 @@ def agreement_of(text: str, inference: Inference, name: str | None) -> dict[str,
         inference = infer(text, tokens=tokens, conversations=PROOF_CONVERSATIONS)
     if inference.schema is None or not inference.proved:
         return None
-    with RenderPool(limits=LIMITS, variables=tokens) as pool:
+    with render_pool(tokens) as pool:
         found = agreement(pool, text, inference.schema, registered, tokens=tokens, count=PROOF_CONVERSATIONS)
     return found.to_dict()
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from rgw.inference.inferring import LIMITS
+from rgw.inference.inferring import render_pool
 from rgw.templates.rendering import RenderPool
 
 
 @pytest.fixture(scope="session")
 def pool() -> Iterator[RenderPool]:
-    with RenderPool(limits=LIMITS) as pool:
+    with render_pool() as pool:
         yield pool

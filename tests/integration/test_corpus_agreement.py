@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from rgw.inference.agreement import agreement
-from rgw.inference.inferring import LIMITS, infer
+from rgw.inference.inferring import infer, render_pool
 from rgw.registry.loader import load_registry
 from rgw.registry.model import RegisteredTemplate
-from rgw.templates.rendering import PLACEHOLDER_TOKENS, RenderPool
+from rgw.templates.rendering import PLACEHOLDER_TOKENS
 from rgw.templates.texts import texts_in_folder
 
 CONVERSATIONS = 40
@@ -40,7 +40,7 @@ def test_the_inferred_schema_reads_as_the_registered_one(entry: RegisteredTempla
         pytest.skip("its text is not in the corpus")
     template, registered = texts[entry.sha256], REGISTRY.schema(str(entry.schema))
     tokens = {**PLACEHOLDER_TOKENS, "eos_token": registered.turn.end[0]}
-    with RenderPool(limits=LIMITS, variables=tokens) as pool:
+    with render_pool(tokens) as pool:
         inference = infer(template, tokens=tokens, conversations=CONVERSATIONS, pool=pool)
         assert inference.proved is (registered.name not in NOT_INFERRED), inference.failure
         if inference.schema is None or not inference.proved:

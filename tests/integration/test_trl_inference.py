@@ -9,7 +9,7 @@ from zipfile import ZipFile
 import pytest
 
 from rgw.derender import Derenderer
-from rgw.inference.inferring import LIMITS, infer
+from rgw.inference.inferring import infer, render_pool
 from rgw.templates.rendering import RenderPool
 from upstream.conftest import trl_wheel
 
@@ -41,7 +41,7 @@ OUTPUTS = {
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[RenderPool]:
-    with RenderPool(limits=LIMITS) as pool:
+    with render_pool() as pool:
         yield pool
 
 

@@ -209,6 +209,42 @@ def test_threads_share_a_pool_and_do_not_harm_each_other() -> None:
     assert isinstance(answers[5], RenderFailure)
 
 
+def test_a_call_of_many_requests_is_spread_over_the_workers() -> None:
+    requests = [RenderRequest([{"content": str(number)}]) for number in range(201)]
+    with RenderPool(2) as pool:
+        answers = pool.render("{{ messages[0].content }}", requests)
+        assert len(pool.process_ids) == 2
+    assert answers == [Rendered(str(number)) for number in range(201)]
+
+
+def test_behind_a_request_that_exceeds_a_limit_all_of_a_spread_call_fails() -> None:
+    template = "{% if messages[0].content == 10 %}{{ 'x' * 10000000000 }}{% endif %}good"
+    requests = [RenderRequest([{"content": number}]) for number in range(120)]
+    with RenderPool(2) as pool:
+        answers = pool.render(template, requests)
+    assert answers[:10] == [Rendered("good")] * 10
+    assert [answer.kind for answer in answers if isinstance(answer, RenderFailure)] == [FailureKind.MEMORY] * 110
+
+
+RANDOM = "{% for _ in range(6) %}{{ range(100000) | random }} {% endfor %}"
+
+
+def test_answers_are_remembered_until_another_template_asks() -> None:
+    with RenderPool(remembered=10) as pool:
+        first = render(pool, RANDOM)
+        assert render(pool, RANDOM) == first
+        assert render(pool, "other") == Rendered("other")
+        assert render(pool, RANDOM) != first
+
+
+def test_no_more_answers_are_remembered_than_asked_for(pool: RenderPool) -> None:
+    assert render(pool, RANDOM) != render(pool, RANDOM)
+    with RenderPool(remembered=2) as small:
+        first = render(small, RANDOM)
+        render(small, RANDOM, RenderRequest([]))
+        assert render(small, RANDOM) != first
+
+
 def test_a_worker_sees_no_credentials(pool: RenderPool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "secret")
     with RenderPool() as fresh:

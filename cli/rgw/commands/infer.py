@@ -65,9 +65,9 @@ def infer(
         fix = "use lower-case letters and digits, joined by '_', '-' or '.'"
         raise UsageError(f"{name!r} cannot name a schema", fix)
     from rgw.inference.document import inference_document, inferred_file
-    from rgw.inference.inferring import LIMITS
     from rgw.inference.inferring import infer as infer_schema
-    from rgw.templates.rendering import PLACEHOLDER_TOKENS, RenderPool
+    from rgw.inference.inferring import render_pool
+    from rgw.templates.rendering import PLACEHOLDER_TOKENS
     from rgw.templates.resolve import resolve
     from rgw.templates.special_tokens import special_tokens
 
@@ -81,7 +81,7 @@ def infer(
     tokens = {**PLACEHOLDER_TOKENS, **known, **special_tokens(ref), **given}
     called = name or _name_of(ref)
     agreement: Agreement | None = None
-    with RenderPool(limits=LIMITS, variables=tokens) as pool:
+    with render_pool(tokens) as pool:
         inference = infer_schema(
             template.text, name=called, tokens=tokens, conversations=conversations, seed=seed, pool=pool
         )

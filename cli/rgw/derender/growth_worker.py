@@ -56,9 +56,8 @@ def measure(schema: Schema, largest: int) -> Growth:
 
 def _measure_shape(derenderer: Derenderer, shape: Shape, largest: int) -> Growth:
     """Compare reading `largest` characters with reading a quarter; a suspicion is confirmed at four times as much."""
-    quarter = _read(derenderer, shape, largest // 4)
     whole = _read(derenderer, shape, largest)
-    if whole < NOISE_SECONDS or whole < quarter * MAXIMUM_RATIO**2:
+    if whole < NOISE_SECONDS or whole < _read(derenderer, shape, largest // 4) * MAXIMUM_RATIO**2:
         return Growth(True)
     whole = min(_read(derenderer, shape, largest) for _ in range(5))
     fourfold = min(_read(derenderer, shape, 4 * largest) for _ in range(5))

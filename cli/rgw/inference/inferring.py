@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -31,13 +33,20 @@ from rgw.templates.rendering import PLACEHOLDER_TOKENS, RenderLimits, RenderPool
 LIMITS = RenderLimits(seconds=2.0, output=256 * 1024, call_seconds=20.0)
 """What rendering may take while a template is inferred."""
 
+_REMEMBERED = 30_000
+"""Renders kept in memory: candidates are tried on the same conversations, and so is the registered schema."""
+
 _TRIAL_CONVERSATIONS = 40
-_TRIAL_SEED = 1
-_PROOF_SEED = 2
 _LONGEST_PATTERN = 4_000
 
 MOST_ROUNDS = 6
 """How many candidates are tried."""
+
+
+def render_pool(tokens: Mapping[str, str] = PLACEHOLDER_TOKENS) -> RenderPool:
+    """What renders while a template is inferred, on two processors where there are so many."""
+    workers = min(2, os.cpu_count() or 1)
+    return RenderPool(workers, limits=LIMITS, variables=tokens, remembered=_REMEMBERED)
 
 
 def infer(  # noqa: PLR0913 - each is a choice of its own, and all but one are by name
@@ -63,7 +72,7 @@ def infer(  # noqa: PLR0913 - each is a choice of its own, and all but one are b
         EngineError: Templates cannot be rendered here at all.
     """
     known = {**PLACEHOLDER_TOKENS, **tokens}
-    with nullcontext(pool) if pool is not None else RenderPool(limits=LIMITS, variables=known) as workers:
+    with nullcontext(pool) if pool is not None else render_pool(known) as workers:
         workers.start()
         renderer = StrictRenderer(workers)
         try:
@@ -124,7 +133,8 @@ class _Search:
         candidate: Makes the candidate of some choices.
         proof: Tries one, with so many conversations made from a seed at such an offset.
         calls: The notation of the calls.
-        conversations: How many conversations decide.
+        conversations: How many conversations decide: those of `rgw prove` for the first candidate, and for each that
+            is refined from what was misread others that inference has not seen.
     """
 
     def __init__(
@@ -145,7 +155,7 @@ class _Search:
         seen = set(waiting)
         while waiting and len(tried) < MOST_ROUNDS:
             choices = waiting.pop(0)
-            inference = replace(self._tried(self._candidate(choices)), rounds=len(tried) + 1)
+            inference = replace(self._tried(self._candidate(choices), unseen=len(tried)), rounds=len(tried) + 1)
             if inference.proved:
                 return inference
             tried.append(inference)
@@ -155,17 +165,19 @@ class _Search:
                 waiting += better
         return replace(min(tried, key=_badness), rounds=len(tried))
 
-    def _tried(self, inference: Inference) -> Inference:
+    def _tried(self, inference: Inference, *, unseen: int) -> Inference:
+        """The candidate with its proof: a few of the conversations that decide come first."""
         schema = inference.schema
         assert schema is not None
         if max(map(len, patterns_of(schema))) > _LONGEST_PATTERN:
             return replace(inference, failure="what the template writes around a turn is too long to be a delimiter")
         try:
-            proof = self._proof(schema, _TRIAL_CONVERSATIONS, _TRIAL_SEED)
+            proof = self._proof(schema, _TRIAL_CONVERSATIONS, unseen)
             if proof.proved:
-                proof = self._proof(schema, self._conversations, _PROOF_SEED)
-            if proof.proved:
-                proof = _with_growth(proof, known_growth(schema))
+                with ThreadPoolExecutor(1) as aside:
+                    growth = aside.submit(known_growth, schema)
+                    proof = self._proof(schema, self._conversations, unseen)
+                    proof = _with_growth(proof, growth.result()) if proof.proved else proof
         except (RegistryError, EngineError) as error:
             return replace(inference, failure=f"the candidate does not load: {error}")
         failure = "" if proof.proved else _reason(proof)

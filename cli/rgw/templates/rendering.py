@@ -6,14 +6,17 @@ workers. It knows nothing of schemas, registries or what a rendered turn means, 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import queue
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -21,7 +24,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeAlias
 
 from rgw.errors import EngineError
 
@@ -35,6 +38,7 @@ PLACEHOLDER_TOKENS: Mapping[str, str] = {
 
 _PACKAGE_ROOT = Path(__file__).resolve().parents[2]
 _START_SECONDS = 120.0
+_SMALLEST_PORTION = 40
 _GRACE_SECONDS = 1.0
 _INHERITED_VARIABLES = ("PATH", "HOME", "TZ", "LANG", "LC_ALL", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT")
 
@@ -124,9 +128,15 @@ class Renderer(Protocol):
 class RenderPool:
     """A set of workers that render chat templates within limits; safe to use from several threads.
 
-    Each `render` call holds one worker, so `workers` is how many calls run at a time. A worker that hits a time or
-    memory limit is replaced, and no other call notices. Use it as a context manager: leaving it ends the workers; if
-    the whole program ends without that, they see their connection close and end by themselves.
+    Args:
+        workers: How many processes render at a time. A call of many requests is spread over them.
+        limits: What one render may use.
+        variables: What every template sees, such as the special tokens.
+        remembered: How many answers to keep, of the last template, for calls that ask for the same again.
+
+    A worker that hits a time or memory limit is replaced, and no other call notices. Use it as a context manager:
+    leaving it ends the workers; if the whole program ends without that, they see their connection close and end by
+    themselves.
 
     The limits on memory and processor time are the operating system's; Windows has neither and macOS does not enforce
     the first. There the wall clock, the output size and Python's recursion limit still hold.
@@ -138,9 +148,14 @@ class RenderPool:
         *,
         limits: RenderLimits | None = None,
         variables: Mapping[str, Any] = PLACEHOLDER_TOKENS,
+        remembered: int = 0,
     ) -> None:
         self.limits = limits or RenderLimits()
         self.variables = dict(variables)
+        self._remembered = remembered
+        self._lock = threading.Lock()
+        self._template = ""
+        self._answers: _Answers = {}
         self._workers = [_Worker(self.limits) for _ in range(workers)]
         self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
         for worker in self._workers:
@@ -174,36 +189,77 @@ class RenderPool:
         Raises:
             EngineError: The worker cannot start, because transformers is missing or broken.
         """
-        worker = self._idle.get()
-        try:
-            return self._render_with(worker, template, requests)
-        finally:
-            self._idle.put(worker)
+        call = _Call(template, self._answers_of(template), time.monotonic() + self.limits.call_seconds)
+        count = max(1, min(len(self._workers), len(requests) // _SMALLEST_PORTION))
+        size = -(-len(requests) // count)
+
+        def render(start: int) -> list[Rendered | RenderFailure]:
+            worker = self._idle.get()
+            try:
+                return self._render_with(worker, call, requests[start : start + size])
+            finally:
+                self._idle.put(worker)
+
+        if count == 1:
+            return render(0)
+        with ThreadPoolExecutor(count) as threads:
+            return _up_to_failed(threads.map(render, range(0, len(requests), size)))
 
     @property
     def process_ids(self) -> tuple[int, ...]:
         """The ids of the worker processes that are running."""
         return tuple(worker.process_id for worker in self._workers if worker.process_id is not None)
 
+    def _answers_of(self, template: str) -> _Answers:
+        """What this template has answered already, as far as it is to be remembered."""
+        with self._lock:
+            if template != self._template or len(self._answers) >= self._remembered:
+                self._template, self._answers = template, {}
+            return self._answers
+
     def _render_with(
-        self, worker: _Worker, template: str, requests: Sequence[RenderRequest]
+        self, worker: _Worker, call: _Call, requests: Sequence[RenderRequest]
     ) -> list[Rendered | RenderFailure]:
         answers: list[Rendered | RenderFailure] = []
-        answered: dict[bytes | RenderFailure, Rendered | RenderFailure] = {}
-        deadline = time.monotonic() + self.limits.call_seconds
         for request in requests:
             encoded = _encode(request, self.variables)
-            if encoded not in answered:
-                answered[encoded] = worker.render(template, encoded)
-            answer = answered[encoded]
+            key = encoded if isinstance(encoded, RenderFailure) else hashlib.sha256(encoded).digest()
+            answer = call.answers.get(key)
+            if answer is None:
+                answer = call.answers[key] = worker.render(call.template, encoded)
             answers.append(answer)
-            if isinstance(answer, Rendered) or answer.kind is FailureKind.TEMPLATE_ERROR:
-                if time.monotonic() < deadline:
+            if not _is_final(answer):
+                if time.monotonic() < call.deadline:
                     continue
                 answer = _out_of_time(self.limits.call_seconds)
             answers += [answer] * (len(requests) - len(answers))
             break
         return answers
+
+
+_Answers: TypeAlias = dict[bytes | RenderFailure, Rendered | RenderFailure]
+"""Answers of one template, by the digest of what was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What the workers of one call share."""
+
+    template: str
+    answers: _Answers
+    deadline: float
+
+
+def _is_final(answer: Rendered | RenderFailure) -> bool:
+    """Whether a template that has answered so is not tried again."""
+    return isinstance(answer, RenderFailure) and answer.kind is not FailureKind.TEMPLATE_ERROR
+
+
+def _up_to_failed(portions: Iterable[Sequence[Rendered | RenderFailure]]) -> list[Rendered | RenderFailure]:
+    """The answers of all portions; behind the first that is final, each is that one."""
+    answers = [answer for portion in portions for answer in portion]
+    final = next((number for number, answer in enumerate(answers) if _is_final(answer)), len(answers))
+    return answers[:final] + answers[final : final + 1] * (len(answers) - final)
 
 
 def generation_prompt(
