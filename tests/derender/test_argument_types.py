@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rgw.derender.argument_types import Fit, ToolSchemas, fits, read_untyped
 from rgw.errors import UsageError
-from rgw.registry.model import UntypedValues
+from rgw.registry.model import JSON_CONSTANTS, UntypedValues
 
 
 def declared(schema: dict[str, Any], **root: Any) -> Any:
@@ -309,13 +309,14 @@ def test_where_a_string_is_allowed_only_the_constants_of_the_format_are_constant
     several = declared({"type": ["string", "null", "boolean"]})
     assert read_untyped(python, several, UntypedValues.TEXT) == (value, Fit.FITS)
     assert read_untyped(json, several, UntypedValues.TEXT) == (json, Fit.OTHER_CONSTANT)
-    assert read_untyped(json, several, UntypedValues.TEXT, python_constants=False) == (value, Fit.FITS)
-    assert read_untyped(python, several, UntypedValues.TEXT, python_constants=False) == (python, Fit.OTHER_CONSTANT)
+    assert read_untyped(json, several, UntypedValues.TEXT, constants=JSON_CONSTANTS) == (value, Fit.FITS)
+    assert read_untyped(python, several, UntypedValues.TEXT, constants=JSON_CONSTANTS) == (python, Fit.OTHER_CONSTANT)
+    assert read_untyped(json, several, UntypedValues.TEXT, constants=()) == (json, Fit.OTHER_CONSTANT)
     assert read_untyped(json, declared({"type": "string"}), UntypedValues.TEXT) == (json, Fit.FITS)
 
 
 def test_a_format_that_writes_json_still_reads_none_where_no_string_is_allowed() -> None:
-    assert read_untyped("None", declared({"type": "null"}), UntypedValues.TEXT, python_constants=False) == (
+    assert read_untyped("None", declared({"type": "null"}), UntypedValues.TEXT, constants=JSON_CONSTANTS) == (
         None,
         Fit.FITS,
     )

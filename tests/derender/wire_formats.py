@@ -94,13 +94,20 @@ def _qwen_xml(
 
 
 def _glm(
-    opening: str, closing: str, line: str, *, without_thought: str = "", ending: str = "", behind_calls: str = ""
+    opening: str,
+    closing: str,
+    line: str,
+    *,
+    without_thought: str = "",
+    ending: str = "",
+    behind_calls: str = "",
+    written: Callable[[Any], str] | None = None,
 ) -> Callable[[Turn], str]:
     """Calls as keys and values; the default ending says whose turn it is."""
 
     def call(name: str, arguments: dict[str, Any]) -> str:
         pairs = "".join(
-            f"<arg_key>{key}</arg_key>{line}<arg_value>{_json_unless_text(value)}</arg_value>{line}"
+            f"<arg_key>{key}</arg_key>{line}<arg_value>{(written or _json_unless_text)(value)}</arg_value>{line}"
             for key, value in arguments.items()
         )
         return f"{line}<tool_call>{name}{line}{pairs}</tool_call>"
@@ -618,6 +625,18 @@ WIRE_FORMATS = {
     "kimi_k3": WireFormat(_kimi_k3, '<|open|>message role="assistant"<|sep|>'),
     "laguna": WireFormat(
         _glm("<think>", "</think>", "", without_thought="</think>", ending="</assistant>"),
+        "<assistant>",
+        normal=_normal_laguna,
+    ),
+    "laguna_python_constants": WireFormat(
+        _glm(
+            "<think>",
+            "</think>",
+            "",
+            without_thought="</think>",
+            ending="</assistant>",
+            written=lambda value: str(value) if isinstance(value, bool | None) else _json_unless_text(value),
+        ),
         "<assistant>",
         normal=_normal_laguna,
     ),

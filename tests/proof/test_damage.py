@@ -101,6 +101,22 @@ def test_a_slash_that_damage_escaped_in_json_is_a_slash(pool: RenderPool) -> Non
     assert outcomes == {Outcome.EXACT}
 
 
+def test_white_space_behind_a_lost_end_is_not_the_blank_thought_that_was_meant(pool: RenderPool) -> None:
+    stripped = TEMPLATE.replace(
+        "message.reasoning_content + '</think>'", "message.reasoning_content | trim + '</think>'"
+    )
+    template = stripped.replace("message.content | trim", "message.content").replace("[end]", "[end]{{ '\\n\\n' }}")
+    derenderer = Derenderer(schema())
+    studio = Studio(pool, template, Shape(reasoning=ReasoningForm.REASONING_CONTENT), derenderer)
+    meant = Turn(Role.ASSISTANT, "", "\n\n", (Call("f", {}),))
+    turns = [turn for turn in studio.turns([Conversation((Turn(Role.USER, "hi"), meant))]) if isinstance(turn, CutTurn)]
+    (whole,) = round_trips(studio, derenderer, turns)
+    assert whole.turn.output.endswith("</call>[end]\n\n")
+    damaged = [one for seed in range(40) for one in mutations(studio, derenderer, [whole], DELIMITERS, Random(seed))]
+    assert "\n\n" in {one.parsed.text for one in damaged}
+    assert {one.outcome for one in damaged} == {Outcome.FLAGGED, Outcome.EXACT}
+
+
 def test_damage_that_changes_a_call_without_a_word_is_misread(pool: RenderPool) -> None:
     studio, _, whole = trip(pool, schema())
     damaged = mutations(studio, Repairing(schema()), [whole], DELIMITERS, Random(0))

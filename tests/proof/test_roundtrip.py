@@ -103,6 +103,21 @@ def test_a_turn_whose_question_reads_otherwise_in_its_prompt_gives_none(pool: Re
     assert not turn.refused
 
 
+def test_a_text_that_looks_like_the_generation_prompt_is_not_taken_for_it(pool: RenderPool) -> None:
+    continued = TEMPLATE.replace(
+        "[{{ message.role }}]",
+        "{{ '[' + message.role + ']' if loop.first or messages[loop.index0 - 1].role != 'tool' }}",
+    ).replace("-%}[assistant]{%-", "-%}{{ '[stop]' if messages[-1].role == 'tool' }}[assistant]{%-")
+    for text in ("yes", "[stop][assistant]", "[stop][assistant]yes", "[stop][assistant]\n"):
+        last = Turn(Role.ASSISTANT, text)
+        after_result = Conversation((QUESTION, Turn(Role.ASSISTANT, calls=(CALL,)), Turn(Role.TOOL, "done"), last))
+        (turn,) = cut(pool, continued, after_result)
+        assert isinstance(turn, NoTurn)
+        (turn,) = cut(pool, TEMPLATE, conversation(text))
+        assert isinstance(turn, CutTurn)
+        assert turn.output == f"{text.strip()}[end]"
+
+
 def test_a_text_that_ends_in_the_marker_is_ended_all_the_same(pool: RenderPool) -> None:
     template = TEMPLATE.replace('"[end]"', '""').replace("[end]", "")
     (turn,) = cut(pool, template, conversation("[end]"))
@@ -267,6 +282,31 @@ def test_text_that_begins_with_a_thought_comes_back_as_one_however_the_template_
     assert (trip.outcome, trip.notes) == (Outcome.TEMPLATE_LOSSY, ("text: read as reasoning",))
     behind = travel(pool, conversation("x<think>a</think>b"), template=spacious, fields=fields, hostile=True)
     assert behind.outcome is Outcome.FLAGGED
+
+
+def test_text_that_begins_with_a_bare_closer_is_a_thought_only_where_the_template_begins_answers_with_one(
+    pool: RenderPool,
+) -> None:
+    field = {"open_pattern": r"\A(?=</think>)", "close": "</think>", "content": "text"}
+    fields = {**FIELDS, "reasoning_content": field}
+    after_result = Conversation(
+        (
+            QUESTION,
+            Turn(Role.ASSISTANT, calls=(CALL,)),
+            Turn(Role.TOOL, "done", answers="f"),
+            Turn(Role.ASSISTANT, "</think>a"),
+        )
+    )
+    (trip,) = mute(pool, after_result, fields)
+    assert (trip.turn.output, trip.parsed.text, trip.outcome) == ("</think>a[end]", "a", Outcome.SILENT)
+    closes = "{{ '</think>' if messages[loop.index0 - 1].role == 'user' }}{{- message.content | trim -}}"
+    bare = MUTE.replace(
+        "{{- message.content | trim -}}",
+        "{% if message.role == 'assistant' %}" + closes + "{% else %}{{- message.content -}}{% endif %}",
+    )
+    (trip,) = mute(pool, after_result, fields, template=bare)
+    assert (trip.turn.output, trip.parsed.text) == ("</think>a[end]", "a")
+    assert (trip.outcome, trip.notes) == (Outcome.TEMPLATE_LOSSY, ("text: read as reasoning",))
 
 
 @pytest.mark.parametrize("opening", ["<think>x?", "<think>.?"])

@@ -62,7 +62,7 @@ dialects:
         content: xml-inline
         content_args: {tag_pattern: '<(?P<key>\w+)>(?P<value>.*?)</>'}
         transform: {name: '{name}', arguments: '{content}'}
-python_constants: false
+constants: ['true', 'false']
 samples:
   - title: A call
     prompt: "<bot>"
@@ -104,7 +104,7 @@ def test_a_schema_that_says_everything(tmp_path: Path) -> None:
     )
     assert schema.layout == LayoutRules("\n", r"[ \n]?", "")
     assert schema.untyped_values is UntypedValues.TEXT
-    assert schema.python_constants is False
+    assert schema.constants == ("true", "false")
     assert list(schema.dialects) == [Dialect.RESPONSE_TEMPLATE, Dialect.RESPONSE_SCHEMA]
     assert schema.dialects[Dialect.RESPONSE_TEMPLATE]["fields"]["tool_calls"]["repeats"] is True
     assert schema.dialects[Dialect.RESPONSE_SCHEMA]["x-regex-substitutions"] == [["a+", "b"]]
@@ -276,6 +276,13 @@ def test_a_schema_needs_a_dialect(tmp_path: Path) -> None:
         RegistryError, match=r"^x\.yaml:5: 'dialects' needs at least one of response_template, response_schema$"
     ):
         read_schema(read(tmp_path, text), "a")
+
+
+def test_a_constant_is_one_of_six_words(tmp_path: Path) -> None:
+    text = FULL.replace("constants: ['true', 'false']", "constants: ['true', 'nil']")
+    message = r"^x\.yaml:\d+: 'nil' is no constant — name null, true and false as the templates print them$"
+    with pytest.raises(RegistryError, match=message):
+        read_schema(read(tmp_path, text), "full")
 
 
 @pytest.mark.parametrize("name", ["Qwen", "a b", "-a", "a/b", "é"])

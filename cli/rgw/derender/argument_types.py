@@ -10,7 +10,7 @@ import ast
 import json
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum, auto
 from threading import Lock
@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from rgw.derender.json_values import read_json, skip_white_space
 from rgw.derender.reading import ContentError
 from rgw.errors import UsageError
-from rgw.registry.model import UntypedValues
+from rgw.registry.model import PYTHON_CONSTANTS, UntypedValues
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,400}")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
@@ -27,8 +27,14 @@ _FILTERING = Lock()
 """Filters of warnings are the process's: threads must not restore each other's."""
 
 _LITERAL_LIMIT = 100_000
-_JSON_CONSTANTS = {"null": "null", "true": "boolean", "false": "boolean"}
-_PYTHON_CONSTANTS = {"None": "null", "True": "boolean", "False": "boolean"}
+_TYPES_OF_CONSTANTS = {
+    "null": "null",
+    "true": "boolean",
+    "false": "boolean",
+    "None": "null",
+    "True": "boolean",
+    "False": "boolean",
+}
 _STARTS_OF_LITERALS = (*"[{-0123456789", "True", "False", "None")
 _REFERENCE_DEPTH = 8
 
@@ -181,7 +187,7 @@ def fits(value: Any, declaration: Declaration) -> bool:
 
 
 def read_untyped(
-    text: str, declaration: Declaration | None, untyped: UntypedValues, *, python_constants: bool = True
+    text: str, declaration: Declaration | None, untyped: UntypedValues, *, constants: Sequence[str] = PYTHON_CONSTANTS
 ) -> tuple[Any, Fit]:
     """Read a value whose wire carries no types.
 
@@ -189,8 +195,8 @@ def read_untyped(
         text: The value as it stands in the output.
         declaration: What the tool declares for it; `None` when nothing is declared.
         untyped: How the response schema reads a value of no declared type.
-        python_constants: The format writes constants as Python does, `None` and not `null`: where a string is allowed
-            too, only what the format writes is a constant.
+        constants: The constants that the format writes, such as `None` and not `null`: where a string is allowed too,
+            any other is a string.
 
     Returns:
         The value, and how it fits the declaration. The types other than `string` are tried in the order in which they
@@ -209,12 +215,11 @@ def read_untyped(
         if (
             reader is not None
             and (read := reader(text)) is not None
-            and (not is_exact or _writes(read[0], text, python_constants))
+            and (not is_exact or _writes(read[0], text, constants))
         ):
             return read[0], Fit.FITS
     if "string" in types:
-        others = _JSON_CONSTANTS if python_constants else _PYTHON_CONSTANTS
-        return text, Fit.OTHER_CONSTANT if others.get(text) in types else Fit.FITS
+        return text, Fit.OTHER_CONSTANT if _TYPES_OF_CONSTANTS.get(text) in types else Fit.FITS
     literal = _python_literal(text, types)
     if literal is None:
         return text, Fit.MISFIT
@@ -222,11 +227,11 @@ def read_untyped(
     return literal, Fit.FITS if is_printed else Fit.PYTHON_LITERAL
 
 
-def _writes(value: Any, text: str, python_constants: bool) -> bool:
+def _writes(value: Any, text: str, constants: Sequence[str]) -> bool:
     """Whether the format writes a scalar just so; containers may be laid out in any way."""
     if isinstance(value, dict | list):
         return True
-    return text == (str(value) if python_constants and isinstance(value, bool | None) else json.dumps(value))
+    return text in constants if isinstance(value, bool | None) else text == json.dumps(value)
 
 
 def _json_or_text(text: str) -> Any:

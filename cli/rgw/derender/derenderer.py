@@ -83,7 +83,7 @@ class _Judgement:
     def __init__(self, derenderer: Derenderer, reading: Reading, output: str, tools: ToolSchemas | None) -> None:
         self._policy = derenderer.policy
         self._untyped = derenderer.schema.untyped_values
-        self._python_constants = derenderer.schema.python_constants
+        self._constants = derenderer.schema.constants
         self._call_markers = derenderer._call_markers
         self._reading = reading
         self._output = output
@@ -157,7 +157,7 @@ class _Judgement:
             message = f"{call.name} declares no argument {key!r}"
             self._deviation(self._policy.argument_type, IssueCode.UNDECLARED_ARGUMENT, start, end, message)
         if raw is not None:
-            value, fit = read_untyped(raw.text, declaration, self._untyped, python_constants=self._python_constants)
+            value, fit = read_untyped(raw.text, declaration, self._untyped, constants=self._constants)
         else:
             fit = Fit.FITS if declaration is None or fits(value, declaration) else Fit.MISFIT
         if fit is not Fit.FITS and declaration is not None:

@@ -246,7 +246,7 @@ def schema_to_dict(schema: Schema) -> dict[str, Any]:
         "turn": asdict(schema.turn),
         "layout": asdict(schema.layout),
         "untyped_values": schema.untyped_values.value,
-        "python_constants": schema.python_constants,
+        "constants": schema.constants,
     }
 
 
@@ -263,5 +263,5 @@ def schema_from_dict(data: Mapping[str, Any]) -> Schema:
         turn=TurnRules(**turn),
         layout=LayoutRules(**data["layout"]),
         untyped_values=UntypedValues(data["untyped_values"]),
-        python_constants=data["python_constants"],
+        constants=tuple(data["constants"]),
     )

@@ -10,7 +10,7 @@ from rgw.inference.calls import CallForm, Surroundings
 from rgw.inference.json_calls import FlattenedJson
 from rgw.inference.literals import alternatives, escaped, layout_pattern, literal_pattern, markers
 from rgw.inference.turns import Delimiter, TurnForm
-from rgw.registry.model import Dialect, LayoutRules, Origin, Schema, TurnRules, UntypedValues
+from rgw.registry.model import PYTHON_CONSTANTS, Dialect, LayoutRules, Origin, Schema, TurnRules, UntypedValues
 
 _SHORTEST_RESERVED = 3
 _PLAIN_TEXT: Mapping[str, Any] = {"content": "text", "content_args": {"strip": False}}
@@ -75,7 +75,7 @@ class _Assembly:
             ),
             layout=self._layout(),
             untyped_values=self._untyped(),
-            python_constants=self._calls is None or self._calls.python_constants,
+            constants=self._calls.constants if self._calls is not None else PYTHON_CONSTANTS,
         )
 
     def _untyped(self) -> UntypedValues:

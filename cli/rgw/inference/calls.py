@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 
 from rgw.inference.literals import merged
 from rgw.inference.sightings import Mark, Sighting, SlotKind
-from rgw.registry.model import UntypedValues
+from rgw.registry.model import PYTHON_CONSTANTS, UntypedValues
 
 _NEVER_IN_NAMES = "\\s\"'<>{}"
 
@@ -40,7 +40,7 @@ class CallForm(ABC):
 
     title: str
     untyped_values = UntypedValues.JSON
-    python_constants = True
+    constants: tuple[str, ...] = PYTHON_CONSTANTS
 
     @classmethod
     @abstractmethod

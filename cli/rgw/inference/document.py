@@ -9,7 +9,7 @@ from typing import Any
 
 from rgw.inference.agreement import Agreement
 from rgw.inference.model import Explanation, Inference
-from rgw.registry.model import LayoutRules, Schema, TurnRules
+from rgw.registry.model import PYTHON_CONSTANTS, LayoutRules, Schema, TurnRules
 from rgw.registry.yaml_writing import dump_yaml
 
 _LABELS_TOLD = 3
@@ -24,8 +24,8 @@ def schema_data(schema: Schema) -> dict[str, Any]:
     data |= {"turn": turn} if turn else {}
     data |= {"layout": layout} if layout else {}
     data |= {"untyped_values": schema.untyped_values.value}
-    if not schema.python_constants:
-        data["python_constants"] = False
+    if schema.constants != PYTHON_CONSTANTS:
+        data["constants"] = list(schema.constants)
     return {**data, "dialects": {dialect.value: dict(schema.dialects[dialect]) for dialect in schema.dialects}}
 
 

@@ -9,7 +9,7 @@ from rgw.inference.assembly import Choices
 from rgw.inference.calls import CallForm
 from rgw.model import IssueCode
 from rgw.proof.certificate import Check, Proof
-from rgw.registry.model import UntypedValues
+from rgw.registry.model import PYTHON_CONSTANTS, UntypedValues
 
 _TEXT_AND_LAYOUT = frozenset({"text: outer white space", "text: dropped", "text: made up"})
 
@@ -28,7 +28,9 @@ def refinements(choices: Choices, calls: CallForm | None, proof: Proof) -> Itera
         yield replace(choices, unreserved=choices.unreserved | stray)
     if _TEXT_AND_LAYOUT & {*trip.notes} and not choices.layout_behind_text:
         yield replace(choices, layout_behind_text=True)
-    prints_python = calls is not None and calls.untyped_values is UntypedValues.TEXT and calls.python_constants
+    prints_python = (
+        calls is not None and calls.untyped_values is UntypedValues.TEXT and calls.constants == PYTHON_CONSTANTS
+    )
     if prints_python and choices.untyped is None:
         yield replace(choices, untyped=UntypedValues.PYTHON)
     if check is not Check.ROUND_TRIP and not choices.reserve_in_reasoning:

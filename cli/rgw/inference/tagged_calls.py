@@ -25,7 +25,7 @@ from rgw.inference.calls import (
 )
 from rgw.inference.literals import ends, layout_pattern, literal_pattern, markers, split_between
 from rgw.inference.sightings import QUOTED, Sighting, SlotKind
-from rgw.registry.model import UntypedValues
+from rgw.registry.model import JSON_CONSTANTS, PYTHON_CONSTANTS, UntypedValues
 
 _SAY_STRING = ("true", "string")
 """What the dialect takes for the word that says that a value is a string."""
@@ -55,10 +55,10 @@ class TaggedArguments(CallForm):
 
     title = "a name, then each argument between tags"
 
-    def __init__(self, tag: _Tag, inside_open: str, *, python_constants: bool) -> None:
+    def __init__(self, tag: _Tag, inside_open: str, *, constants: tuple[str, ...]) -> None:
         self._tag = tag
         self._open = inside_open
-        self.python_constants = python_constants
+        self.constants = constants
         self.untyped_values = UntypedValues.TEXT
 
     @classmethod
@@ -77,8 +77,7 @@ class TaggedArguments(CallForm):
                 end = names[-1].end + len(tag.name_close) if close else names[-1].end
                 heads.append(pieces_of(sighting, names[0].start, end, names))
         inside = head_pattern(heads, tag.open[:1])
-        constants = prints_constants_as_python(sightings)
-        form = cls(tag, inside, python_constants=constants) if inside is not None else None
+        form = cls(tag, inside, constants=_constants(sightings)) if inside is not None else None
         return form if form is not None and cls._fits(form, sightings) else None
 
     def units(self, sighting: Sighting) -> list[Unit]:
@@ -219,7 +218,9 @@ def _string_attribute(gaps: ArgumentGaps) -> tuple[str, str] | None:
     return None
 
 
-def prints_constants_as_python(sightings: Iterable[Sighting]) -> bool:
-    """Whether a template writes `None` for what JSON calls `null`."""
-    constant = [each for each in sightings if not each.plain and is_called(each) and holds(each, bool)]
-    return any("None" in each.output and "null" not in each.output for each in constant)
+def _constants(sightings: Iterable[Sighting]) -> tuple[str, ...]:
+    """Null, true and false as a template prints them, without what it leaves out; as JSON where that is not seen."""
+    shown = " ".join(each.output for each in sightings if not each.plain and is_called(each) and holds(each, bool))
+    null = tuple(word for word in ("null", "None") if word in shown)[:1]
+    is_python = "True" in shown and "true" not in shown
+    return (*null, *(PYTHON_CONSTANTS if is_python else JSON_CONSTANTS)[1:]) if shown else JSON_CONSTANTS

@@ -6,15 +6,15 @@ none lost and none invented. White space may differ, the order of parts, and an 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
 from rgw.derender import Derenderer
 from rgw.model import SegmentKind
 from rgw.proof.model import Conversation, same_turn, turn_of
-from rgw.proof.roundtrip import Outcome, Trip, error_codes, with_blank_parts
+from rgw.proof.roundtrip import Outcome, Trip, error_codes, with_blanks_of
 from rgw.proof.turns import Studio
 
 
@@ -24,16 +24,24 @@ def mutations(
     """Damage turns that were read well, once each for every kind of damage, and judge what is read."""
     damaged = [_parse(derenderer, trip, output) for trip in trips for output in _damaged(trip, delimiters, random)]
     suspects = [trip for trip in damaged if trip.outcome is Outcome.SILENT]
-    written = studio.write([(_as_read(trip), trip.turn.variables) for trip in suspects])
     endings = (*derenderer.schema.turn.end, *_endings(trips))
-    verdicts = iter([_verdict(derenderer, trip, text, endings) for trip, text in zip(suspects, written, strict=True)])
+    readings = [(trip, reading) for trip in suspects for reading in _as_read(trip)]
+    written = studio.write([(reading, trip.turn.variables) for trip, reading in readings])
+    texts: defaultdict[int, list[str]] = defaultdict(list)
+    for (trip, _), text in zip(readings, written, strict=True):
+        if text is not None and text.startswith(trip.turn.head):
+            texts[id(trip)].append(text.removeprefix(trip.turn.head))
+    verdicts = iter([_verdict(derenderer, trip, texts[id(trip)], endings) for trip in suspects])
     judged = [next(verdicts) if trip.outcome is Outcome.SILENT else trip for trip in damaged]
     return [trip for trip in judged if trip is not None]
 
 
-def _as_read(trip: Trip) -> Conversation:
+def _as_read(trip: Trip) -> Iterable[Conversation]:
+    """The conversation with what was read: as it is, and with blank parts that may be there and came back empty."""
     conversation = trip.turn.conversation
-    return conversation.with_last(with_blank_parts(conversation.last, turn_of(trip.parsed)))
+    back = turn_of(trip.parsed)
+    blank = with_blanks_of(conversation.last, back)
+    return [conversation.with_last(turn) for turn in ([back] if same_turn(back, blank) else [blank, back])]
 
 
 def _damaged(trip: Trip, delimiters: Sequence[str], random: Random) -> Iterator[str]:
@@ -69,18 +77,16 @@ def _parse(derenderer: Derenderer, trip: Trip, output: str) -> Trip:
     return damaged.judged(Outcome.SILENT)
 
 
-def _verdict(derenderer: Derenderer, trip: Trip, written: str | None, endings: Sequence[str]) -> Trip | None:
+def _verdict(derenderer: Derenderer, trip: Trip, written: Sequence[str], endings: Sequence[str]) -> Trip | None:
     """Whether the template writes the damaged turn for what was read; `None` where it cannot say what was read."""
-    if written is None or not written.startswith(trip.turn.head):
-        return None
-    said = written.removeprefix(trip.turn.head)
-    if _says(said, trip.turn.output, () if trip.parsed.end_of_turn else endings):
+    if any(_says(said, trip.turn.output, () if trip.parsed.end_of_turn else endings) for said in written):
         return trip.judged(Outcome.EXACT)
     tools = trip.turn.conversation.tools if trip.typed else None
-    back = derenderer.parse(said, prompt=trip.turn.prompt, tools=tools)
-    if not same_turn(turn_of(back), turn_of(trip.parsed)):
-        return None
-    return trip.judged(Outcome.SILENT, ("a damaged turn is read as another, without an issue",))
+    read = turn_of(trip.parsed)
+    back = (turn_of(derenderer.parse(said, prompt=trip.turn.prompt, tools=tools)) for said in written[:1])
+    if any(same_turn(turn, read) for turn in back):
+        return trip.judged(Outcome.SILENT, ("a damaged turn is read as another, without an issue",))
+    return None
 
 
 def _says(said: str, output: str, endings: Sequence[str]) -> bool:

@@ -97,7 +97,7 @@ def _began_as_thought(studio: Studio, derenderer: Derenderer, turn: CutTurn, bac
     """Whether the text began with a thought, markers and all, and came back as that thought and the rest.
 
     Such a turn says nothing else: its text cannot be told from a thought, though the template lays one out otherwise,
-    or writes none.
+    or writes none. Where the template begins an answer without a thought with the closer alone, that is an empty one.
     """
     meant = turn.conversation.last
     if meant.reasoning and studio.shape.reasoning is not ReasoningForm.NONE:
@@ -108,6 +108,8 @@ def _began_as_thought(studio: Studio, derenderer: Derenderer, turn: CutTurn, bac
     markers = derenderer.schema.turn.reserved
     opening = next((marker for marker in markers if thought.startswith(marker)), "")
     closing = next((marker for marker in markers if thought.endswith(marker)), "")
+    if opening == closing == thought:
+        return bool(thought) and not back.reasoning and studio.begins_answers_with(thought)
     between = thought.removeprefix(opening).removesuffix(closing)
     return bool(opening and closing) and opening != closing and between.split() == back.reasoning.split()
 
@@ -188,12 +190,15 @@ def with_blank_parts(meant: Turn, back: Turn) -> Turn:
     A derendered turn does not say whether an empty part is there. A template that strips it and still writes that it
     is there does not carry it, when it writes the same for other white space.
     """
+    return back if _moved(meant, back) else with_blanks_of(meant, back)
+
+
+def with_blanks_of(meant: Turn, back: Turn) -> Turn:
+    """What came back, with white space in each part that was meant to be white space and came back empty."""
 
     def part(one: str, other: str) -> str:
         return one * 2 if one.isspace() and not other else other
 
-    if _moved(meant, back):
-        return back
     return replace(back, text=part(meant.text, back.text), reasoning=part(meant.reasoning, back.reasoning))
 
 

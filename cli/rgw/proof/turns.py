@@ -8,7 +8,7 @@ from __future__ import annotations
 import os.path
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from rgw.derender import Derenderer
@@ -123,6 +123,11 @@ class Studio:
             )
         ]
 
+    def begins_answers_with(self, delimiter: str) -> bool:
+        """Whether the template writes a delimiter before the text of an answer to a question, in some state."""
+        turns = self.turns([Conversation((_QUESTION, _PROBES[0]))])
+        return any(turn.output.startswith(delimiter) for turn in turns if isinstance(turn, CutTurn))
+
     def _cut(
         self, conversation: Conversation, state: int, prompted: Rendered | RenderFailure, full: Rendered | RenderFailure
     ) -> CutTurn | NoTurn:
@@ -133,10 +138,22 @@ class Studio:
         assert isinstance(full, Rendered)
         variables = self.shape.states[state]
         finished = self._finished(full.text, state, conversation.last)
-        if finished.startswith(prompted.text):
+        if finished.startswith(prompted.text) and not self._says_prompt(conversation, state, prompted.text, finished):
             output = finished.removeprefix(prompted.text)
             return CutTurn(conversation, variables, prompted.text, output, prompted.text)
         return self._cut_before_prefill(conversation, state, prompted.text, finished)
+
+    def _says_prompt(self, conversation: Conversation, state: int, prompt: str, finished: str) -> bool:
+        """Whether only what the turn says looks like the end of its prompt, which other words would not continue."""
+        output = finished.removeprefix(prompt)
+        said = (conversation.last.text, conversation.last.text.strip(), conversation.last.reasoning.strip())
+        if not any(_reaches_into(part, prompt, output) for part in said):
+            return False
+        last = replace(conversation.last, text=_PROBES[1].text, reasoning=_PROBES[1].reasoning)
+        (other,) = self._pool.render(
+            self._template, [self._request(conversation.with_last(last), self.shape.states[state], prompt=False)]
+        )
+        return isinstance(other, Rendered) and not other.text.startswith(prompt)
 
     def _cut_before_prefill(self, conversation: Conversation, state: int, prompt: str, full: str) -> CutTurn | NoTurn:
         """The turn of a template that does not repeat in a finished turn what its prompt pre-wrote.
@@ -197,6 +214,11 @@ class Studio:
             variables={**self._tokens, **variables},
             now=PROBE_DATE,
         )
+
+
+def _reaches_into(said: str, prompt: str, output: str) -> bool:
+    """Whether something that was said does not stand in the output, but ends there or where the prompt ends."""
+    return bool(said) and said not in output and said in prompt[-len(said) :] + output[: len(said) - 1]
 
 
 def _leaves_nothing_open(derenderer: Derenderer, prefill: str) -> bool:

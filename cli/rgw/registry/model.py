@@ -92,6 +92,10 @@ class Sample:
     tools: tuple[Mapping[str, Any], ...] = ()
 
 
+PYTHON_CONSTANTS = ("None", "True", "False")
+JSON_CONSTANTS = ("null", "true", "false")
+
+
 @dataclass(frozen=True, slots=True)
 class Schema:
     """A response schema: how the turns of a family of chat templates are read back.
@@ -104,8 +108,8 @@ class Schema:
         turn: How a turn begins and ends.
         layout: Where white space may stand.
         untyped_values: How a value without a type is read.
-        python_constants: The templates print constants as Python does: where a tool admits a string too, `None`, `True`
-            and `False` are constants and `null` is a string. False: the other way round.
+        constants: Null, true and false as the templates print them: where a tool admits a string too, any other
+            constant is a string, so `null` where they print `None`.
         patched: Why the schema differs from upstream on purpose; a re-sync then leaves it alone.
         usable_by_name: Why no template is registered for the schema: its models ship none.
         samples: Raw outputs with what they mean.
@@ -118,7 +122,7 @@ class Schema:
     turn: TurnRules = field(default_factory=TurnRules)
     layout: LayoutRules = field(default_factory=LayoutRules)
     untyped_values: UntypedValues = UntypedValues.JSON
-    python_constants: bool = True
+    constants: tuple[str, ...] = PYTHON_CONSTANTS
     patched: str | None = None
     usable_by_name: str | None = None
     samples: tuple[Sample, ...] = ()

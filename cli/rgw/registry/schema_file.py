@@ -10,7 +10,17 @@ from enum import StrEnum
 from typing import Any
 
 from rgw.model import IssueCode
-from rgw.registry.model import Dialect, LayoutRules, Origin, Sample, Schema, TurnRules, UntypedValues
+from rgw.registry.model import (
+    JSON_CONSTANTS,
+    PYTHON_CONSTANTS,
+    Dialect,
+    LayoutRules,
+    Origin,
+    Sample,
+    Schema,
+    TurnRules,
+    UntypedValues,
+)
 from rgw.registry.yaml_reading import Located
 
 NAME = r"[a-z0-9]+(?:[._-][a-z0-9]+)*"
@@ -65,7 +75,7 @@ def read_schema(document: Located, name: str) -> Schema:
     """
     keys = document.record(
         required=("name", "title", "origin", "dialects"),
-        optional=("patched", "usable_by_name", "turn", "layout", "untyped_values", "python_constants", "samples"),
+        optional=("patched", "usable_by_name", "turn", "layout", "untyped_values", "constants", "samples"),
     )
     if keys["name"].text() != name:
         raise keys["name"].error(f"the file is called {name}.yaml but the schema {keys['name'].text()!r}", "rename one")
@@ -80,11 +90,18 @@ def read_schema(document: Located, name: str) -> Schema:
         untyped_values=(
             keys["untyped_values"].member(UntypedValues) if "untyped_values" in keys else UntypedValues.JSON
         ),
-        python_constants=keys["python_constants"].flag() if "python_constants" in keys else True,
+        constants=_constants(keys["constants"]) if "constants" in keys else PYTHON_CONSTANTS,
         patched=keys["patched"].nonempty_text() if "patched" in keys else None,
         usable_by_name=keys["usable_by_name"].nonempty_text() if "usable_by_name" in keys else None,
         samples=tuple(_sample(sample) for sample in keys["samples"].items()) if "samples" in keys else (),
     )
+
+
+def _constants(document: Located) -> tuple[str, ...]:
+    for item in document.items():
+        if item.text() not in {*PYTHON_CONSTANTS, *JSON_CONSTANTS}:
+            raise item.error(f"{item.text()!r} is no constant", "name null, true and false as the templates print them")
+    return document.texts()
 
 
 def schema_patterns(document: Located) -> Iterator[Located]:

@@ -6,6 +6,7 @@ JSON; it ends when the parent does, and by a signal of its own when a render tak
 
 from __future__ import annotations
 
+import gc
 import json
 import math
 import signal
@@ -34,6 +35,7 @@ def main(arguments: list[str]) -> None:
     connection = _open(handle)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _limit_memory(memory)
+    gc.freeze()
     connection.send_bytes(b"ready")
     template = ""
     while True:
