@@ -65,6 +65,17 @@ def test_an_empty_output_is_an_empty_turn() -> None:
     assert parse(JSON_CALLS, "") == ParsedOutput()
 
 
+def test_a_part_that_opens_and_closes_on_nothing_is_passed_by() -> None:
+    fields = {
+        "content": {"open_pattern": r"\A|(?<=</t>)", "close_pattern": "(?=<call>)|<end>", "content": "text"},
+        "tool_calls": {"open_pattern": r"<call>(?=\{)", "close": "</call>", "repeats": True, "content": "json"},
+    }
+    output = "<call>x</t><call>y"
+    parsed = parse(schema("empty", fields), output)
+    assert tiling(output, parsed) == [("unclaimed", "<call>x</t>"), ("unclaimed", "<call>y")]
+    assert [text for _, _, text in findings(output, parsed)] == ["<call>x</t>", "<call>y"]
+
+
 def test_text_is_the_whole_text_verbatim() -> None:
     parsed = assert_tiled(JSON_CALLS, ("text", "  a < b\n\n\tc \n"), ("delimiter", "<end>"))
     assert parsed.text == "  a < b\n\n\tc \n"

@@ -503,6 +503,12 @@ WIRE_FORMATS = {
         ),
         "<|begin_assistant|>\n",
     ),
+    "apriel_nemotron": WireFormat(
+        _in_section(
+            "<|end|>", "\n<tool_calls>[", "]</tool_calls>", _listed_call, between=", ", thought=_APRIEL_THOUGHT
+        ),
+        "<|assistant|>\n",
+    ),
     "ax_4": WireFormat(
         _tagged("<|im_end|>", call="<tool_call>{}</tool_call>", between=""), "<|im_start|><|assistant|>", thinks=False
     ),

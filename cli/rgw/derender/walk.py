@@ -74,18 +74,20 @@ class Walk:
             self._position = len(self._text)
             self._leftovers(start, len(self._text))
             return
-        (field, _, opens), match = found
+        watched, match = found
         self._leftovers(start, match.start())
         self._position = match.end()
         self._delimiter(match)
-        if not opens:
+        if not watched.opens:
             self._end_of_turn_in(match, final=True)
-            return
-        self._reading.end_of_turn = False
-        if field.role is Role.TOOL_CALLS:
-            self._tool_calls(field, match)
         else:
-            self._thought_or_text(field, match)
+            self._reading.end_of_turn = False
+            if watched.field.role is Role.TOOL_CALLS:
+                self._tool_calls(watched.field, match)
+            else:
+                self._thought_or_text(watched.field, match)
+        if self._position == start:
+            self._upcoming[watched.field.name] = watched.pattern.search(self._text, start + 1)
 
     def _next_delimiter(self) -> tuple[Watched, regex.Match[str]] | None:
         best: tuple[Watched, regex.Match[str]] | None = None
