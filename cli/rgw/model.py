@@ -115,6 +115,11 @@ class ParsedOutput:
     issues: tuple[Issue, ...] = ()
     segments: tuple[Segment, ...] = ()
 
+    @property
+    def keeps_call_in_text(self) -> bool:
+        """The turn was read, and its text holds what looks like a call: an agent would take it for an answer."""
+        return not self.ill_formed and any(issue.code is IssueCode.LOOKS_LIKE_CALL for issue in self.issues)
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form of the command line's contract."""
         return {

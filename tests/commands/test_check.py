@@ -81,6 +81,18 @@ def test_the_report_goes_to_a_file_and_copies_to_others(rgw: Rgw, changed: Path)
     assert "2 of 2 checked, 1 finding" in (changed / "rgw.md").read_text("utf-8")
 
 
+@pytest.mark.parametrize("option", ["--json", "--quiet"])
+def test_a_report_in_two_formats_is_refused(rgw: Rgw, changed: Path, option: str) -> None:
+    outcome = rgw(*CHECK, option, "--format", "sarif")
+    assert outcome.code == 2
+    assert f"{option} and --format sarif ask for two kinds of output — leave one of them out" in outcome.err
+
+
+def test_json_is_the_format_of_the_file_as_well(rgw: Rgw, changed: Path) -> None:
+    assert rgw(*CHECK, "--json", "--output", "report.json").code == 1
+    assert json.loads((changed / "report.json").read_text("utf-8"))["counts"]["findings"] > 0
+
+
 def test_all_formats_of_one_run_agree_on_the_counts(rgw: Rgw, changed: Path) -> None:
     shutil.copytree(EXAMPLES / "edited-model", changed / "other")
     assert rgw("lock", "other", *KIOSK).code == 1

@@ -148,6 +148,12 @@ def test_a_missing_stderr_costs_only_the_words(monkeypatch: pytest.MonkeyPatch) 
     Output().error("nobody hears")
 
 
+@pytest.mark.parametrize("options", [{"json": True}, {"query": "a"}])
+def test_two_kinds_of_output_exclude_each_other(options: dict[str, str | bool]) -> None:
+    with pytest.raises(UsageError, match="two kinds of output — leave one of them out"):
+        Output.choose(quiet=True, **options)  # type: ignore[arg-type]
+
+
 def test_a_query_that_cannot_be_meant_is_refused_before_any_work() -> None:
     with pytest.raises(UsageError, match="is not usable"):
         Output.choose(query="a[")

@@ -149,13 +149,24 @@ def test_an_empty_turn_says_so() -> None:
 def test_warnings_are_counted_and_keep_the_panels() -> None:
     warned = ParsedOutput(
         text="so {",
-        issues=(Issue(IssueCode.LOOKS_LIKE_CALL, Severity.WARNING, 3, 4, "looks like a call"),),
+        issues=(Issue(IssueCode.TEXT_AFTER_CALL, Severity.WARNING, 3, 4, "text behind a call"),),
         segments=(segment(SegmentKind.TEXT, 0, 4),),
     )
     shown = seen(turns.view(Reading("warned", "so {", "qwen3", "engine", warned)))
     assert shown.startswith("✓ read, 1 warning  warned")
-    assert "warning[looks_like_call] looks like a call" in shown
+    assert "warning[text_after_call] text behind a call" in shown
     assert "╭─ text ─" in shown
+
+
+def test_a_call_that_was_read_as_text_has_the_mark_of_what_fails() -> None:
+    leaked = ParsedOutput(
+        text="so {",
+        issues=(Issue(IssueCode.LOOKS_LIKE_CALL, Severity.WARNING, 3, 4, "looks like a call"),),
+        segments=(segment(SegmentKind.TEXT, 0, 4),),
+    )
+    reading = Reading("leaked", "so {", "qwen3", "engine", leaked)
+    assert seen(turns.view(reading)).startswith("✗ read, but its text looks like a call  leaked")
+    assert "✗   qwen3" in seen(comparison.view([reading]))
 
 
 def test_long_content_is_shortened_and_says_by_how_much() -> None:

@@ -83,8 +83,13 @@ def check(
     rgw check --trl-ref v1.16.0 --transformers
     """
     form = Format(format)
+    if printer.mode is not Mode.HUMAN and form not in {Format.TABLE, Format.JSON}:
+        other = "--quiet" if printer.mode is Mode.QUIET else "--json"
+        raise UsageError(f"{other} and --format {format} ask for two kinds of output", "leave one of them out")
     if form is Format.JSON:
         printer = replace(printer, mode=Mode.JSON)
+    elif printer.mode is Mode.JSON:
+        form = Format.JSON
     copies = [_copy(wanted) for wanted in report or ()]
     from rgw.drift.baseline import read_baseline, write_baseline
     from rgw.drift.checking import check as carry_out

@@ -10,7 +10,6 @@ import typer
 
 from rgw.commands.options import RegistryOption, RevisionOption, with_output
 from rgw.errors import UsageError
-from rgw.model import IssueCode
 from rgw.output import Mode, Output
 from rgw.output.files import write_file
 
@@ -208,7 +207,7 @@ def _draw(reading: Reading, *, html: Path | None, svg: Path | None) -> None:
 
 def _is_bad(reading: Reading) -> bool:
     """Whether the turn did not read, or its text holds what looks like a call: an agent would take it for an answer."""
-    return reading.parsed.ill_formed or any(issue.code is IssueCode.LOOKS_LIKE_CALL for issue in reading.parsed.issues)
+    return reading.parsed.ill_formed or reading.parsed.keeps_call_in_text
 
 
 def _word(reading: Reading) -> str:

@@ -31,7 +31,7 @@ def _row(result: Reading | NotRunnable) -> list[str | Text]:
     if parsed.ill_formed:
         return [line("✗", BAD), line(result.schema, NAME), "", "", "", line(codes, BAD)]
     return [
-        line("✓", WARN if parsed.issues else GOOD),
+        line("✗", BAD) if parsed.keeps_call_in_text else line("✓", WARN if parsed.issues else GOOD),
         line(result.schema, NAME),
         _size(parsed.reasoning),
         _size(parsed.text),

@@ -15,7 +15,7 @@ from enum import Enum, auto
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar
 
-from rgw.errors import RgwError
+from rgw.errors import RgwError, UsageError
 from rgw.output.escape import escape_block, escape_commands, escape_json, escape_line
 from rgw.output.json_text import pretty
 from rgw.output.query import Query
@@ -59,8 +59,11 @@ class Output:
         """The output that a command's options ask for; `--query` means JSON.
 
         Raises:
-            UsageError: The query does not compile.
+            UsageError: The query does not compile, or two kinds of output are asked for.
         """
+        if quiet and (json or query is not None):
+            other = "--json" if json else "--query"
+            raise UsageError(f"--quiet and {other} ask for two kinds of output", "leave one of them out")
         if query is not None:
             return cls(Mode.JSON, Query(query))
         return cls(Mode.JSON if json else Mode.QUIET if quiet else Mode.HUMAN)

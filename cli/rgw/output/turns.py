@@ -23,7 +23,7 @@ from rgw.rollouts import Reading
 LONGEST_CONTENT = 2_000
 BANNER_ISSUES = 10
 MOST_PANELS = 12
-_MARKS = {"clean": ("✓", GOOD), "warnings": ("✓", WARN), "ill-formed": ("✗", BAD)}
+_MARKS = {"clean": ("✓", GOOD), "warnings": ("✓", WARN), "looks-like-call": ("✗", BAD), "ill-formed": ("✗", BAD)}
 
 
 def view(reading: Reading, *, whole: bool = False) -> Iterator[RenderableType]:
@@ -49,7 +49,7 @@ def view(reading: Reading, *, whole: bool = False) -> Iterator[RenderableType]:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The result in a word or two; `state` is `clean`, `warnings` or `ill-formed`."""
+    """The result in a few words; `state` is `clean`, `warnings`, `looks-like-call` or `ill-formed`."""
 
     state: str
     words: str
@@ -59,6 +59,8 @@ def verdict(parsed: ParsedOutput) -> Verdict:
     """What became of a turn."""
     if parsed.ill_formed:
         return Verdict("ill-formed", "ill-formed")
+    if parsed.keeps_call_in_text:
+        return Verdict("looks-like-call", "read, but its text looks like a call")
     if parsed.issues:
         count = len(parsed.issues)
         return Verdict("warnings", f"read, {count:,} warning{'s' if count > 1 else ''}")
