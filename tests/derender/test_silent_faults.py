@@ -160,3 +160,27 @@ def test_an_output_that_is_cut_off_costs_no_more_than_a_whole_one(schema: str, o
 def test_a_parameter_whose_opener_lost_a_character_is_not_fused_into_the_one_before_it() -> None:
     lines = ("<function=f>", "<parameter=a>", "1", "</parameter>", "parameter=b>", "2", "</parameter>", "</function>")
     assert_flagged("qwen3_5", xml_call(*lines), "missing_tag", "<")
+
+
+@needs_response_template
+@pytest.mark.parametrize("schema", ["qwen3_5", "qwen3_coder", "nemotron_3", "qwen3_5_json_values"])
+@pytest.mark.parametrize("value", ["a</parameter><parameter=b>c", "a</parameter>\n<parameter=b>c", "</parameter>"])
+def test_a_value_that_ends_on_a_line_of_its_own_may_hold_the_tags_of_others(schema: str, value: str) -> None:
+    call = xml_call("<function=f>", "<parameter=q>", value, "</parameter>", "</function>")
+    assert registered(schema).parse(call, prompt=CHATML).tool_uses == calls(("f", {"q": value}))
+
+
+@needs_response_template
+@pytest.mark.parametrize("style", ["{}", "\n{}", "{}\n", "\n{}\n"])
+def test_values_without_lines_of_their_own_are_read_all_the_same(style: str) -> None:
+    one, other = (f"<parameter={key}>{style.format(value)}</parameter>" for key, value in (("a", "x"), ("b", "y")))
+    call = xml_call("<function=f>", one, other, "</function>")
+    assert registered("qwen3_5").parse(call, prompt=CHATML).tool_uses == calls(("f", {"a": "x", "b": "y"}))
+
+
+@needs_response_template
+def test_a_list_that_python_prints_is_not_cut_at_the_tags_in_its_strings() -> None:
+    call = "<seed:tool_call>\n<function=f>\n<parameter=q>[['</parameter><parameter=', '>']]</parameter>\n</function>\n"
+    output = f"{call}</seed:tool_call><seed:eos>"
+    at = "<"
+    assert_flagged("seed_oss", output, "missing_tag", at, prompt="<seed:bos>assistant\n")
