@@ -14,9 +14,10 @@ import argparse
 import gc
 import hashlib
 import json
+import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import cache, partial
@@ -138,16 +139,20 @@ def page(text: str, results: Iterable[Mapping[str, Any]]) -> str:
     """The page with its table written anew."""
     before, _, rest = text.partition(TABLE)
     _, _, behind = rest.partition(TABLE)
-    table = "\n".join(_table(results))
+    results = list(results)
+    families = _table("schemas", lambda name: re.split("[^a-z]", name)[0], results)
+    schemas = _table("schema", str, results)
+    table = "\n".join([*families, "", "The same for each schema:", "", *schemas])
     return f"{before}{TABLE}\n\n{table}\n\n{TABLE}{behind}"
 
 
-def _table(results: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    schemas: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
+def _table(title: str, group: Callable[[str], str], results: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The figures of groups of schemas."""
+    groups: defaultdict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for result in results:
-        schemas[result["schema"]].append(result)
-    rows = [_row(name, found) for name, found in schemas.items()]
-    yield "| schema | templates | conversations | turns read | exact | template lossy | flagged | silent |"
+        groups[group(result["schema"])].append(result)
+    rows = [_row(name, found) for name, found in groups.items()]
+    yield f"| {title} | templates | conversations | turns read | exact | template lossy | flagged | silent |"
     yield "|---|---:|---:|---:|---:|---:|---:|---:|"
     for row in sorted(rows, key=lambda row: (-row.conversations, -row.templates, row.name)):
         yield row.written()
