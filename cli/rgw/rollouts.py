@@ -346,7 +346,7 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
 
 def _record(content: bytes) -> Mapping[str, Any]:
     try:
-        record = json.loads(content.decode("utf-8-sig"))
+        record = json.loads(content.decode("utf-8-sig"), object_pairs_hook=_without_repetition)
     except UnicodeDecodeError as error:
         raise UsageError(f"byte {error.start} is no UTF-8", "write the line as UTF-8 JSON") from error
     except json.JSONDecodeError as error:
@@ -356,13 +356,24 @@ def _record(content: bytes) -> Mapping[str, Any]:
     except (RecursionError, ValueError) as error:
         raise UsageError(f"invalid JSON: {error}", "write one JSON object a line") from error
     if not isinstance(record, dict):
-        raise UsageError(f"it is no JSON object but {type(record).__name__}", "write one JSON object a line")
+        raise UsageError("it is no JSON object", "write one JSON object a line")
     return {key: value for key, value in record.items() if value is not None}
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        raise ValueError("a key appears twice in one object")
+    return record
 
 
 def _name(record: Mapping[str, Any], number: int) -> str | int:
     name = record.get("id", number)
-    return name if isinstance(name, str | int) else number
+    return name if _names_line(name) else number
+
+
+def _names_line(value: Any) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
 
 
 def _tools(value: Any) -> Tools:
@@ -374,7 +385,7 @@ def _tools(value: Any) -> Tools:
 def _request(record: Mapping[str, Any], default: Request) -> Request:
     if not isinstance(record.get("output"), str):
         raise UsageError("it has no 'output' string", "put the raw output there")
-    if not isinstance(record.get("id", ""), str | int):
+    if not _names_line(record.get("id", "")):
         raise UsageError("'id' is no string and no integer", "name the line by one, or leave it out")
     if not isinstance(record.get("prompt", ""), str):
         raise UsageError("'prompt' is no string", "put the decoded prompt there, or leave it out")

@@ -286,23 +286,43 @@ def test_bad_lines_become_errors_in_place_and_lose_no_other(rgw: Rgw, tmp_path: 
                 b'{"output": "x", "prompt": 3}',
                 b'{"id": [1], "output": "x"}',
                 b'{"id": NaN, "output": "x"}',
+                b'{"id": true, "output": "x"}',
+                b'{"output": "x", "output": "y"}',
                 b'{"id": "z", "output": "last<|im_end|>"}',
             ]
         )
     )
     outcome = rgw("parse", stream, "--jsonl", "--schema", "qwen3")
     assert outcome.code == 2
-    assert [record["id"] for record in outcome.records] == ["a", 2, 4, "b", "c", 7, 8, 9, 10, 11, 12, 13, 14, 15, "z"]
+    assert [record["id"] for record in outcome.records] == [
+        "a",
+        2,
+        4,
+        "b",
+        "c",
+        7,
+        8,
+        9,
+        10,
+        11,
+        12,
+        13,
+        14,
+        15,
+        16,
+        17,
+        "z",
+    ]
     assert [record.get("line") for record in outcome.records] == [
         None,
-        *[2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15],
+        *[2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17],
         None,
     ]
     assert all(set(record) == {"id", "line", "error"} for record in outcome.records[1:-1])
     assert (outcome.records[0]["text"], outcome.records[-1]["text"]) == ("one", "last")
     told = outcome.err.splitlines()
     assert told[0].startswith("error: line 2: invalid JSON at column 1")
-    assert told[-1] == "hint: 2 read, 0 ill-formed, 13 bad lines"
+    assert told[-1] == "hint: 2 read, 0 ill-formed, 15 bad lines"
     assert len(told) == 11  # the first ten, then the count
 
 

@@ -73,6 +73,15 @@ def test_a_hostile_template_does_not_harm_the_others(rgw: Rgw, tmp_path: Path) -
     assert good["status"] == "proved"
 
 
+def test_a_template_that_was_never_rendered_was_not_tried(rgw: Rgw, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.jinja"
+    broken.write_text("{% if %}", encoding="utf-8")
+    outcome = rgw("prove", str(broken), "--schema", "qwen3", "--conversations", "20")
+    assert outcome.code == 1
+    assert "tried     none of 20 ordinary and as many hostile conversations" in outcome.out
+    assert "growth" not in outcome.out
+
+
 class TestAll:
     def test_the_texts_come_from_a_folder(self, rgw: Rgw) -> None:
         outcome = rgw("prove", "--all", "--templates", MODEL, "--schema", "kiosk", *KIOSK, *FEW, "--json")

@@ -70,6 +70,8 @@ def summary(attempts: Sequence[Attempt]) -> str:
 def attempt_view(attempt: Attempt) -> Iterator[RenderableType]:
     """One attempt in full."""
     mark, style = _MARKS[attempt.status]
+    if attempt.proof is not None and attempt.proof.proved and not attempt.proof.carries_calls:
+        style = WARN
     words = attempt.status.value.replace("_", " ")
     yield Text.assemble(
         (f"{mark} {words}", style), "  ", line(attempt.ref, "bold"), "  ", line(attempt.schema or "", NAME)
@@ -129,7 +131,8 @@ def _panel(title: str, content: str) -> Panel:
 
 def _facts(proof: Proof) -> Iterator[tuple[str, str | Text]]:
     yield "template", proof.template_sha256
-    yield "tried", f"{proof.conversations:,} ordinary and as many hostile conversations, seed {proof.seed}"
+    wanted = f"{proof.conversations:,} ordinary and as many hostile conversations, seed {proof.seed}"
+    yield "tried", wanted if proof.counts else line(f"none of {wanted}", WARN)
     if proof.carries_text or proof.carries_reasoning or proof.carries_calls:
         carried = {
             "text": proof.carries_text,
@@ -142,7 +145,7 @@ def _facts(proof: Proof) -> Iterator[tuple[str, str | Text]]:
             yield "drops", line(", ".join(missing), WARN)
     if proof.uncut:
         yield "left out", f"{proof.uncut:,} turns that do not continue the template's own generation prompt"
-    if proof.growth is not None:
+    if proof.growth is not None and (proof.counts or not proof.growth.linear):
         yield "growth", "linear" if proof.growth.linear else line("faster than linear", BAD)
     yield "with", ", ".join(f"{package} {version}" for package, version in proof.versions.items())
 
