@@ -134,7 +134,8 @@ def _report(error: Exception) -> int:
     if isinstance(error, typer.TyperException):
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "rgw"
-        Output().error(f"{error.format_message().rstrip('.')} — see '{command} --help'")
+        message = " ".join(error.format_message().split()).rstrip(".")
+        Output().error(f"{message} — see '{command} --help'")
         return USAGE
     if isinstance(error, OSError) and error.strerror:
         Output().error(f"{error.filename}: {error.strerror}" if error.filename else error.strerror)

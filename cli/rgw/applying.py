@@ -56,7 +56,8 @@ def apply(schema: Schema, directory: Path) -> Application:
         warnings = exported.warnings
     except UsageError as error:
         exported = export(schema, TargetEngine.TRANSFORMERS)
-        warnings = (error.message, *exported.warnings)
+        refused = error.message.replace(TargetEngine.SGLANG.value, "vLLM and SGLang", 1)
+        warnings = (refused, *exported.warnings)
     path = directory / CONFIGURATION
     try:
         text = path.read_bytes().decode("utf-8")

@@ -73,6 +73,7 @@ def test_every_command_has_help(command: list[str], rgw: Rgw) -> None:
         (["detect", "--nonsense", "x"], "No such option: --nonsense"),
         (["parse", "x", "--cut-call", "mend"], "--cut-call"),
         (["registry", "lst"], "rgw registry --help"),
+        (["export", "qwen3"], "Choose from: transformers, vllm, sglang"),
     ],
 )
 def test_usage_errors_are_one_line_that_names_the_help(arguments: list[str], part: str, rgw: Rgw) -> None:

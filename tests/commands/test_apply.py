@@ -47,5 +47,11 @@ def test_an_unrecognised_template_is_not_written(rgw: Rgw, tmp_path: Path) -> No
     assert not (edited / "tokenizer_config.json.bak").exists()
 
 
+def test_only_a_directory_on_this_machine_is_written_to(rgw: Rgw, model: Path) -> None:
+    outcome = rgw("apply", model, "owner/model", *FEW)
+    assert outcome.code == 3
+    assert outcome.err == "error: owner/model: no such directory — name the directory of a chat model\n"
+
+
 def test_a_directory_with_another_template_is_refused(rgw: Rgw, model: Path) -> None:
     assert rgw("apply", EXAMPLES / "edited-model", model, *FEW).code == 2

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from commands.conftest import EXAMPLES, Rgw
+from inference import made_up_templates as made_up
 
 EDITED = EXAMPLES / "edited-model"
 FEW = ["--conversations", "20"]
@@ -43,6 +44,38 @@ def test_the_end_of_turn_token_is_the_directorys_or_the_one_that_is_given(rgw: R
     assert any(words.startswith("the end-of-turn token") for words in told["unobservable"])
     given = rgw("infer", tmp_path, *FEW, "--json", "--eos-token", "<|over|>").document
     assert given["schema"]["turn"]["end"] == ["<|over|>"]
+
+
+def test_an_end_of_turn_token_that_nothing_names_is_never_written(rgw: Rgw, tmp_path: Path) -> None:
+    template = made_up.JSON_OBJECTS.replace("'<end>\\n'", "eos_token")
+    assert "eos_token" in template
+    path = tmp_path / "own.jinja"
+    path.write_text(template, "utf-8")
+    to_registry = ["--write", "--registry", tmp_path / "registry"]
+    outcome = rgw("infer", path, *FEW, *to_registry)
+    assert outcome.code == 2
+    assert "which is not known: '</s>' stands in its place" in outcome.out
+    assert outcome.err == (
+        f"error: {path}: turns end with the tokenizer's own eos_token, and nothing says which that is"
+        " — name it: --eos-token TOKEN\n"
+    )
+    assert not (tmp_path / "registry").exists()
+    assert rgw("infer", path, *FEW, *to_registry, "--eos-token", "<|stop|>").code == 0
+
+
+def test_standard_input_is_read_once(rgw: Rgw, tmp_path: Path) -> None:
+    (tmp_path / "piped").write_text(made_up.JSON_OBJECTS, "utf-8")
+    to_registry = ["--write", "--registry", tmp_path / "registry"]
+    outcome = rgw("infer", "-", *FEW, *to_registry, "--name", "mine", stdin=tmp_path / "piped")
+    assert (outcome.code, outcome.err) == (0, f"hint: registered as template with schema mine in {tmp_path}/registry\n")
+
+
+def test_a_directory_without_a_name_is_no_registry(rgw: Rgw, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    outcome = rgw("infer", EDITED, *FEW, "--write", "--registry", "")
+    assert outcome.code == 2
+    assert "no directory is named" in outcome.err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_document(rgw: Rgw) -> None:

@@ -31,6 +31,24 @@ def test_it_reads_turns_like_any_schema() -> None:
     assert parsed.end_of_turn
 
 
+@needs_response_template
+@pytest.mark.parametrize(("arguments", "value"), [({"value_parser": {"name": "text"}}, "12"), ({}, 12)])
+def test_values_without_a_type_are_read_with_the_parser_that_it_names(arguments: dict[str, Any], value: object) -> None:
+    tag = r'<p k="(?P<key>\w+)">(?P<value>.*?)</p>'
+    calls = {
+        "open_pattern": r'<fn name="(?P<name>\w+)">',
+        "close": "</fn>",
+        "repeats": True,
+        "content": "xml-inline",
+        "content_args": {"tag_pattern": tag, **arguments},
+        "transform": {"type": "function", "function": {"name": "{name}", "arguments": "{content}"}},
+    }
+    fields = {"content": {"close": "<e>", "content": "text"}, "tool_calls": calls}
+    schema = native_schema(shipped({"start_anchor": "<bot>", "fields": fields}))
+    parsed = Derenderer(schema).parse('<fn name="f"><p k="z">12</p></fn><e>', prompt="")
+    assert parsed.tool_uses == [{"name": "f", "input": {"z": value}}]
+
+
 def test_its_name_is_none_that_a_registry_could_have() -> None:
     name = native_schema(shipped(NATIVE)).name
     assert name == "native:owner/model"

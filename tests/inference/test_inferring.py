@@ -224,6 +224,40 @@ def test_a_candidate_that_fails_keeps_its_counterexample(pool: RenderPool) -> No
     assert not inference.proved
 
 
+NAMED_ON_A_LINE = made_up.template(
+    made_up.each_call("{{- '\\nCALL ' + f.name + ' ' + (f.arguments | tojson) -}}"),
+)
+CLOSED_ON_A_LINE = made_up.template(
+    made_up.each_call("{{- '\\nUSE: ' + ({'name': f.name, 'arguments': f.arguments} | tojson) + ' DONE' -}}"),
+)
+
+
+@pytest.mark.parametrize(
+    ("template", "call", "said"),
+    [
+        (NAMED_ON_A_LINE, '\nCALL get_weather {"city": "Paris"}', "I RECALLED {} fine"),
+        (NAMED_ON_A_LINE, '\nCALL get_weather {"city": "Paris"}', "Please CALL mum {} "),
+        (NAMED_ON_A_LINE, '\nCALL get_weather {"city": "Paris"}', 'RECALL f {"a": 1}'),
+        (
+            CLOSED_ON_A_LINE,
+            '\nUSE: {"name": "get_weather", "arguments": {"city": "Paris"}} DONE',
+            'reUSE: {"a": 1} DONE',
+        ),
+    ],
+)
+def test_a_word_that_begins_calls_begins_none_inside_a_line(
+    pool: RenderPool, template: str, call: str, said: str
+) -> None:
+    inference = inferred(pool, template)
+    assert inference.proved, inference.failure
+    assert inference.schema is not None
+    derenderer = Derenderer(inference.schema)
+    assert derenderer.parse(f"Hi{call}<end>", prompt="").tool_uses == [CALL]
+    assert derenderer.parse(f"{call.lstrip()}<end>", prompt="").tool_uses == [CALL]
+    parsed = derenderer.parse(f"{said}<end>", prompt="")
+    assert (parsed.text.removesuffix("<end>"), parsed.tool_uses) == (said, [])
+
+
 def test_conversations_of_the_proof_were_not_seen_by_inference(pool: RenderPool) -> None:
     proof = inferred(pool, made_up.JSON_OBJECTS).proof
     assert proof is not None

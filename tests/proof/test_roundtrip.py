@@ -255,6 +255,16 @@ def test_a_template_without_reasoning_says_nothing_about_text_that_begins_with_a
     assert (trip.outcome, trip.notes) == (Outcome.TEMPLATE_LOSSY, ("text: read as reasoning",))
 
 
+def test_a_blank_thought_that_the_template_strips_leaves_the_one_in_the_text(pool: RenderPool) -> None:
+    stripped = TEMPLATE.replace("if message.reasoning_content %}", "if (message.reasoning_content or '') | trim %}")
+    spacious = stripped.replace("'<think>' +", "'<think>\\n' +")
+    field = {"open_pattern": r"<think>\n?", "close": "</think>", "content": "text", "content_args": {"strip": False}}
+    fields = {**FIELDS, "reasoning_content": field}
+    trip = travel(pool, conversation("<think>a</think>", "\n"), template=spacious, fields=fields, hostile=True)
+    assert (trip.turn.output, trip.parsed.reasoning) == ("<think>a</think>[end]", "a")
+    assert (trip.outcome, trip.notes) == (Outcome.TEMPLATE_LOSSY, ("text: read as reasoning",))
+
+
 def test_text_that_begins_with_a_thought_is_judged_without_the_calls_that_the_template_drops(pool: RenderPool) -> None:
     silent = MUTE.replace("message.tool_calls or []", "[]")
     (trip,) = mute(pool, conversation("<think></think>", "", CALL), FIELDS, template=silent)

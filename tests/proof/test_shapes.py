@@ -29,6 +29,12 @@ def test_the_place_of_reasoning(pool: RenderPool, form: ReasoningForm, template:
     assert discover(pool, template).reasoning is form
 
 
+def test_reasoning_that_a_variable_asks_for_is_found(pool: RenderPool) -> None:
+    shape = discover(pool, LOOP + "{% if show_thoughts %}{{ m.reasoning_content }}{% endif %}" + END)
+    assert shape.reasoning is ReasoningForm.REASONING_CONTENT
+    assert shape.states == ({}, {"show_thoughts": True})
+
+
 def test_a_last_turn_that_is_written_whole_only_before_another(pool: RenderPool) -> None:
     template = (
         "{% for m in messages %}{{ m.role }}:{% if loop.last and m.role == 'assistant' %}{{ m.content }}"

@@ -38,6 +38,8 @@ def apply(
     from rgw.registry.loader import load_registry
     from rgw.templates.resolve import resolve
 
+    if not directory.is_dir():
+        raise SourceError(f"{directory}: no such directory", "name the directory of a chat model")
     known = load_registry(registry)
     pair = pairs_of_refs([ref], known, revision=revision)[0]
     own = resolve(str(directory)).effective
@@ -47,6 +49,12 @@ def apply(
         fix = "write the schema of the directory's own template: rgw apply DIR DIR"
         raise UsageError(f"{directory} has another chat template than {ref}", fix)
     attempt = pair if isinstance(pair, Attempt) else certify(pair, count=conversations, seed=seed)
+    if attempt.status is Status.UNRECOGNISED:
+        output.error(
+            f"{ref}: nothing was written: no schema is registered for its template — register one: rgw infer {ref}"
+            " --write --registry DIR"
+        )
+        raise typer.Exit(1)
     if attempt.status is not Status.PROVED:
         output.error(f"{ref}: nothing was written: {attempt.message or 'the pair is not proved'}")
         raise typer.Exit(3 if attempt.status is Status.ERROR else 1)

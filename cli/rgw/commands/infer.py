@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from rgw.inference.agreement import Agreement
     from rgw.inference.model import Inference
+    from rgw.proof.registration import Candidate
     from rgw.registry.model import Schema
 
 
@@ -78,12 +79,13 @@ def infer(
     registered = _registered(template.sha256, registry)
     known = {"eos_token": registered.turn.end[0]} if registered is not None and registered.turn.end else {}
     given = {"eos_token": eos_token} if eos_token is not None else {}
-    tokens = {**PLACEHOLDER_TOKENS, **known, **special_tokens(ref), **given}
+    named = {**known, **special_tokens(ref), **given}
+    tokens = {**PLACEHOLDER_TOKENS, **named}
     called = name or _name_of(ref)
     agreement: Agreement | None = None
     with render_pool(tokens) as pool:
         inference = infer_schema(
-            template.text, name=called, tokens=tokens, conversations=conversations, seed=seed, pool=pool
+            template.text, name=called, tokens=named, conversations=conversations, seed=seed, pool=pool
         )
         if registered is not None and inference.schema is not None and inference.proved:
             from rgw.inference.agreement import agreement as agreement_of
@@ -112,7 +114,9 @@ def infer(
         raise typer.Exit(1)
     if write:
         assert registry is not None
-        _write(output, ref, called, inference, registry, conversations=conversations, revision=revision)
+        from rgw.proof.registration import Candidate
+
+        _write(output, Candidate(ref, called, revision=revision, resolved=resolved), inference, registry, conversations)
 
 
 def _registered(sha256: str, registry: Path | None) -> Schema | None:
@@ -124,35 +128,30 @@ def _registered(sha256: str, registry: Path | None) -> Schema | None:
     return known.schema(entry.schema) if entry is not None and entry.schema is not None else None
 
 
-def _write(
-    output: Output,
-    ref: str,
-    name: str,
-    inference: Inference,
-    registry: Path,
-    *,
-    conversations: int,
-    revision: str | None,
-) -> None:
+def _write(output: Output, candidate: Candidate, inference: Inference, registry: Path, conversations: int) -> None:
     """Register the template with the schema, which proves the pair once more."""
+    if inference.end_is_unknown:
+        message = f"{candidate.ref}: turns end with the tokenizer's own eos_token, and nothing says which that is"
+        raise UsageError(message, "name it: --eos-token TOKEN")
+    from dataclasses import replace
     from tempfile import TemporaryDirectory
 
     from rgw.inference.document import inferred_file
-    from rgw.proof.registration import Candidate, register
+    from rgw.proof.registration import register
 
     with TemporaryDirectory() as directory:
-        path = Path(directory) / f"{name}.yaml"
-        path.write_text(inferred_file(ref, inference), encoding="utf-8")
-        registration = register(Candidate(ref, name, path, revision), registry, count=conversations)
+        path = Path(directory) / f"{candidate.schema}.yaml"
+        path.write_text(inferred_file(candidate.ref, inference), encoding="utf-8")
+        registration = register(replace(candidate, schema_file=path), registry, count=conversations)
     if registration.entry is None:
-        output.error(f"{ref}: not registered: {registration.attempt.message or 'the pair is not proved'}")
+        message = registration.attempt.message or "the pair is not proved"
+        output.error(f"{candidate.ref}: not registered: {message}")
         raise typer.Exit(1)
-    output.hint(f"registered as {registration.entry['variant']} with schema {name} in {registry}")
+    output.hint(f"registered as {registration.entry['variant']} with schema {candidate.schema} in {registry}")
 
 
 def _name_of(ref: str) -> str:
     """A schema name from what names the template."""
-    path = Path(ref)
-    words = path.parent.name if path.suffix in {".jinja", ".json"} and path.parent.name else path.name
-    name = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
-    return name or "inferred"
+    from rgw.templates.resolve import name_of
+
+    return re.sub(r"[^a-z0-9]+", "_", name_of(ref)).strip("_") or "inferred"

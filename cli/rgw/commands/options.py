@@ -15,6 +15,14 @@ from rgw.output import Output
 Own = ParamSpec("Own")
 """The parameters that are a command's own."""
 
+
+def directory(path: str) -> Path:
+    """The path of a directory; an empty one is no path, though `pathlib` takes it for the current directory."""
+    if not path:
+        raise typer.BadParameter("no directory is named")
+    return Path(path)
+
+
 _REF = "A hub id, a model directory, a template file, or - for stdin."
 RefArgument = Annotated[str, typer.Argument(metavar="REF", help=_REF)]
 RefsArgument = Annotated[list[str], typer.Argument(metavar="REF...", help=_REF)]
@@ -25,6 +33,7 @@ RegistryOption = Annotated[
         "--registry",
         metavar="DIR",
         envvar="RGW_REGISTRY",
+        parser=directory,
         help="A project's own registry, laid over the packaged one.",
     ),
 ]

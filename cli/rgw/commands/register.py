@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rgw.commands.options import ConversationsOption, RefArgument, RevisionOption, SeedOption, with_output
+from rgw.commands.options import (
+    ConversationsOption,
+    RefArgument,
+    RevisionOption,
+    SeedOption,
+    directory,
+    with_output,
+)
 from rgw.output import Mode, Output
 
 if TYPE_CHECKING:
@@ -26,6 +33,7 @@ def register(
             "--registry",
             metavar="DIR",
             envvar="RGW_REGISTRY",
+            parser=directory,
             help="The project's own registry; created when it is first used.",
         ),
     ],

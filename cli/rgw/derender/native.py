@@ -13,7 +13,7 @@ from typing import Any
 
 from rgw.errors import SourceError
 from rgw.registry.loader import Registry
-from rgw.registry.model import Dialect, Origin, Schema, TurnRules
+from rgw.registry.model import Dialect, Origin, Schema, TurnRules, UntypedValues
 from rgw.templates.model import ResolvedTemplates
 
 PREFIX = "native:"
@@ -44,6 +44,7 @@ def native_schema(resolved: ResolvedTemplates) -> Schema:
         origin=Origin("native"),
         dialects={Dialect.RESPONSE_TEMPLATE: native},
         turn=TurnRules(end=tuple(_ends(fields))),
+        untyped_values=_untyped_values(fields),
     )
 
 
@@ -72,6 +73,16 @@ def _ends(fields: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
         if not {"open", "open_pattern"} & field.keys():
             close = field.get("close")
             yield from filter(_is_text, close if isinstance(close, list) else [close])
+
+
+def _untyped_values(fields: Mapping[str, Mapping[str, Any]]) -> UntypedValues:
+    """How transformers reads values without a type: with the parser that the calls name, or as JSON."""
+    for field in fields.values():
+        arguments = field.get("content_args")
+        parser = arguments.get("value_parser") if isinstance(arguments, Mapping) else None
+        if isinstance(parser, Mapping) and parser.get("name") == "text":
+            return UntypedValues.TEXT
+    return UntypedValues.JSON
 
 
 def _is_text(value: object) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from rgw.inference.calls import CallForm, Surroundings
 from rgw.inference.json_calls import FlattenedJson
-from rgw.inference.literals import alternatives, escaped, layout_pattern, literal_pattern, markers
+from rgw.inference.literals import alternatives, escaped, layout_pattern, literal_pattern, markers, set_off
 from rgw.inference.turns import Delimiter, TurnForm
 from rgw.registry.model import PYTHON_CONSTANTS, Dialect, LayoutRules, Origin, Schema, TurnRules, UntypedValues
 
@@ -100,12 +100,12 @@ class _Assembly:
 
     def _reasoning(self, opened: Delimiter, closed: Delimiter) -> dict[str, Any]:
         closer = literal_pattern(closed.core)
-        opener = self._header_again() + layout_pattern(opened.before) + literal_pattern(opened.core)
+        opener = self._header_again() + set_off(opened.before, opened.core) + literal_pattern(opened.core)
         opener += layout_pattern(opened.behind)
         return {
             "open_pattern": opener + self._closed_at_once(closer),
             "close_pattern": self._closed_when_empty(opened, closer)
-            + layout_pattern(closed.before)
+            + set_off(closed.before, closed.core)
             + closer
             + layout_pattern(closed.behind),
             **_PLAIN_TEXT,
@@ -128,12 +128,12 @@ class _Assembly:
             return {**({"close_pattern": endings} if endings else {}), **_PLAIN_TEXT}
         closes = self._endings()
         if closed is not None and closed.core:
-            closes.append(layout_pattern(closed.before) + literal_pattern(closed.core))
+            closes.append(set_off(closed.before, closed.core) + literal_pattern(closed.core))
         if self._turn.repeats_header and self._turn.reasoning_close is not None:
             closes.append(literal_pattern(self._turn.reasoning_close.core))
         return {
             "open_pattern": self._header_again()
-            + layout_pattern(opened.before)
+            + set_off(opened.before, opened.core)
             + literal_pattern(opened.core)
             + layout_pattern(opened.behind),
             "close_pattern": alternatives(closes),
@@ -153,7 +153,7 @@ class _Assembly:
         if not turn.call_open.core and not turn.section_open.core:
             opened += calls.beginning
         elif turn.call_open.behind and not isinstance(calls, FlattenedJson):
-            opened += r"\s{0,8}"
+            opened += r"\s{1,8}" if turn.call_open.core[-1:].isalnum() else r"\s{0,8}"
         closed = literal_pattern(turn.call_close.core)
         if turn.section_close.core:
             again = literal_pattern(turn.separator) + literal_pattern(turn.call_open.core)
@@ -164,12 +164,15 @@ class _Assembly:
         return Surroundings(opened, closed)
 
     def _layout_before_calls(self) -> str:
-        layout = layout_pattern(self._turn.call_open.before)
+        turn = self._turn
+        before = turn.call_open.before
+        layout = layout_pattern(before)
+        alone = "" if turn.section_open.core else set_off(before, turn.call_open.core).removeprefix(layout)
         if not layout or not self._choices.layout_behind_text:
-            return layout
-        closed = self._turn.reasoning_close
+            return layout + alone
+        closed = turn.reasoning_close
         behind_thought = rf"(?<!{escaped(closed.core + closed.behind)}\s{{0,8}})" if closed is not None else ""
-        return rf"(?:{behind_thought}(?<!\A\s{{0,8}}){layout})?"
+        return rf"(?:{behind_thought}(?<!\A\s{{0,8}}){layout})?{alone}"
 
     def _before_each_call(self) -> str:
         """What opens the section before the first call; the others follow a call, and a separator if there is one."""
@@ -179,7 +182,7 @@ class _Assembly:
             return ""
         closer = literal_pattern(turn.call_close.core)
         follows = f"(?<={closer}\\s{{0,8}}){separator}" if closer else separator
-        first = f"{section}\\s{{0,8}}" if section else ""
+        first = f"{set_off('', turn.section_open.core)}{section}\\s{{0,8}}" if section else ""
         return f"(?:{first}|{follows}\\s{{0,8}})"
 
     def _end_markers(self) -> tuple[str, ...]:
@@ -233,7 +236,7 @@ def _ending_pattern(ending: str) -> str:
         place = rest.index(marker)
         white_space, rest = rest[:place], rest[place + len(marker) :]
         if number == 0:
-            pattern = layout_pattern(white_space) + escaped(marker)
+            pattern = set_off(white_space, marker) + escaped(marker)
         else:
             pattern += f"(?:{layout_pattern(white_space)}{escaped(marker)})?"
     return pattern

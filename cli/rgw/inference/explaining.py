@@ -54,14 +54,23 @@ def _delimiter(path: str, what: str, delimiters: Iterable[Delimiter | None]) -> 
 
 
 def unobservable(
-    sightings: Sequence[Sighting], turn: TurnForm, shape: Shape, *, writes_calls: bool, eos_token: str
+    sightings: Sequence[Sighting], turn: TurnForm, shape: Shape, *, writes_calls: bool, end_token: str
 ) -> tuple[str, ...]:
-    """What the template does not show, in words. `eos_token` is empty where the template does not read it."""
-    return tuple(_unseen(sightings, turn, shape, writes_calls=writes_calls, eos_token=eos_token))
+    """What the template does not show, in words; `end_token` is what is known of the tokenizer's own token."""
+    return tuple(_unseen(sightings, turn, shape, writes_calls=writes_calls, end_token=end_token))
+
+
+def end_token(turn: TurnForm, eos_token: str, *, is_known: bool) -> str:
+    """What is known of the tokenizer's own end-of-turn token, in words; empty where the turn ends otherwise."""
+    if not any(eos_token in ending for ending in turn.endings):
+        return ""
+    if is_known:
+        return f"the template writes the tokenizer's own eos_token; {eos_token!r} was given"
+    return f"the template writes the tokenizer's own eos_token, which is not known: {eos_token!r} stands in its place"
 
 
 def _unseen(
-    sightings: Sequence[Sighting], turn: TurnForm, shape: Shape, *, writes_calls: bool, eos_token: str
+    sightings: Sequence[Sighting], turn: TurnForm, shape: Shape, *, writes_calls: bool, end_token: str
 ) -> Iterator[str]:
     thinks = any(mark.slot.kind is SlotKind.REASONING for sighting in sightings for mark in sighting.marks)
     if turn.hidden_thought:
@@ -76,7 +85,7 @@ def _unseen(
         yield "several calls in one turn: the template writes only some of them"
     if not any(ending.strip() for ending in (*turn.endings, *turn.call_endings)):
         yield "the end of a turn: nothing is written behind the last turn, nor does a next message begin with a marker"
-    elif eos_token and any(eos_token in ending for ending in turn.endings):
-        yield f"the end-of-turn token: the template writes the tokenizer's own eos_token; {eos_token!r} was given"
+    elif end_token:
+        yield f"the end-of-turn token: {end_token}"
     if shape.call_ids is not CallIds.NONE:
         yield "ids of calls: written where they are given, and not read back"

@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
+from types import MappingProxyType
 
 from rgw.derender.growth import Growth, patterns_of
 from rgw.derender.vetting import known_growth
 from rgw.errors import EngineError, RegistryError
 from rgw.inference.assembly import Choices, assemble
 from rgw.inference.calls import CallForm, calling
-from rgw.inference.explaining import explain, unobservable
+from rgw.inference.explaining import end_token, explain, unobservable
 from rgw.inference.headers import Headed, behind_header
 from rgw.inference.json_calls import FlattenedJson, JsonCalls
 from rgw.inference.model import Inference
@@ -36,6 +37,7 @@ LIMITS = RenderLimits(seconds=2.0, output=256 * 1024, call_seconds=20.0)
 _REMEMBERED = 30_000
 """Renders kept in memory: candidates are tried on the same conversations, and so is the registered schema."""
 
+_NO_TOKENS: Mapping[str, str] = MappingProxyType({})
 _TRIAL_CONVERSATIONS = 40
 _LONGEST_PATTERN = 4_000
 
@@ -53,7 +55,7 @@ def infer(  # noqa: PLR0913 - each is a choice of its own, and all but one are b
     template: str,
     *,
     name: str = "inferred",
-    tokens: Mapping[str, str] = PLACEHOLDER_TOKENS,
+    tokens: Mapping[str, str] = _NO_TOKENS,
     conversations: int = 200,
     seed: int = 0,
     pool: RenderPool | None = None,
@@ -91,9 +93,11 @@ def infer(  # noqa: PLR0913 - each is a choice of its own, and all but one are b
         if form is None and seen.writes_calls:
             return replace(blank, failure=_why_no_form(headed.sightings))
         turn, calls = _literals(headed, form, closers)
-        eos_token = known["eos_token"] if "eos_token" in template else ""
-        unseen = unobservable(headed.sightings, turn, shape, writes_calls=seen.writes_calls, eos_token=eos_token)
-        blank = replace(blank, notation=calls.title if calls is not None else "", unobservable=unseen)
+        is_known = "eos_token" in tokens
+        token = end_token(turn, known["eos_token"], is_known=is_known) if "eos_token" in template else ""
+        unseen = unobservable(headed.sightings, turn, shape, writes_calls=seen.writes_calls, end_token=token)
+        notation = calls.title if calls is not None else ""
+        blank = replace(blank, notation=notation, unobservable=unseen, end_is_unknown=bool(token) and not is_known)
 
         def candidate(choices: Choices) -> Inference:
             schema = assemble(name, turn, calls, choices, eos_token=known["eos_token"])

@@ -153,6 +153,18 @@ def layout_pattern(white_space: str) -> str:
     return f"(?:{escaped(white_space)})?"
 
 
+def set_off(before: str, core: str) -> str:
+    """A pattern for the white space before a literal; a word does not begin inside another, nor elsewhere in a line.
+
+    The white space may be missing, as at the beginning of a turn, but where it sets a word off, text may hold the word.
+    """
+    if not core[:1].isalnum():
+        return layout_pattern(before)
+    if "\n" in before:
+        return layout_pattern(before) + r"(?<![^\n])"
+    return layout_pattern(before) + (r"(?<!\S)" if before else r"(?<!\w)")
+
+
 def alternatives(patterns: Iterable[str]) -> str:
     """A pattern that matches any of several; not grouped."""
     return "|".join(dict.fromkeys(patterns))

@@ -41,6 +41,7 @@ class Inference:
         rounds: How many candidates were tried.
         notation: What the calls look like, in words; empty when none were seen.
         writes_calls: The template writes calls at all.
+        end_is_unknown: Turns end with the tokenizer's own token, and nothing says which that is.
     """
 
     schema: Schema | None
@@ -51,6 +52,7 @@ class Inference:
     rounds: int = 0
     notation: str = ""
     writes_calls: bool = False
+    end_is_unknown: bool = False
 
     @property
     def proved(self) -> bool:

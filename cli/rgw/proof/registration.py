@@ -26,7 +26,7 @@ from rgw.registry.yaml_reading import read_yaml
 from rgw.registry.yaml_writing import dump_yaml
 from rgw.templates.model import ChatTemplate, ResolvedTemplates
 from rgw.templates.rendering import RenderPool
-from rgw.templates.resolve import is_local, resolve
+from rgw.templates.resolve import is_local, name_of, resolve
 from rgw.templates.similarity import line_fingerprint
 
 
@@ -54,6 +54,7 @@ class Candidate:
         revision: The branch, tag or commit of a hub repository.
         variant: Which of its family's templates it is; by default what the REF is called.
         family: The model family; by default the schema's name.
+        resolved: What the REF names, where it has been read already: standard input is read only once.
     """
 
     ref: str
@@ -62,6 +63,7 @@ class Candidate:
     revision: str | None = None
     variant: str | None = None
     family: str | None = None
+    resolved: ResolvedTemplates | None = None
 
 
 def register(candidate: Candidate, overlay: Path, *, count: int, seed: int = 0) -> Registration:
@@ -80,7 +82,7 @@ def register(candidate: Candidate, overlay: Path, *, count: int, seed: int = 0) 
         EngineError: The installed transformers cannot run the schema.
     """
     registry = load_registry(overlay if overlay.exists() else None)
-    resolved = resolve(candidate.ref, revision=candidate.revision)
+    resolved = candidate.resolved or resolve(candidate.ref, revision=candidate.revision)
     template = resolved.effective
     if template is None:
         raise SourceError(f"{candidate.ref} has no chat template", "name the template that it is served with")
@@ -118,7 +120,7 @@ def _entry(candidate: Candidate, resolved: ResolvedTemplates, template: ChatTemp
     entry: dict[str, Any] = {
         "sha256": template.sha256,
         "schema": candidate.schema,
-        "variant": candidate.variant or _name_of(candidate.ref),
+        "variant": candidate.variant or name_of(candidate.ref),
         "family": candidate.family or candidate.schema,
     }
     if is_local(candidate.ref):
@@ -126,12 +128,6 @@ def _entry(candidate: Candidate, resolved: ResolvedTemplates, template: ChatTemp
     else:
         entry["repos"] = [f"{candidate.ref}@{resolved.revision}" if resolved.revision else candidate.ref]
     return entry
-
-
-def _name_of(ref: str) -> str:
-    path = Path(ref).absolute() if is_local(ref) and ref != "-" else Path(ref)
-    directory = path.parent if path.suffix else path
-    return directory.name.lower() or "template"
 
 
 def _write(overlay: Path, entry: Mapping[str, Any], fingerprint: str, schema_file: Path | None) -> None:

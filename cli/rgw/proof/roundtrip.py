@@ -100,7 +100,7 @@ def _began_as_thought(studio: Studio, derenderer: Derenderer, turn: CutTurn, bac
     or writes none. Where the template begins an answer without a thought with the closer alone, that is an empty one.
     """
     meant = turn.conversation.last
-    if meant.reasoning and studio.shape.reasoning is not ReasoningForm.NONE:
+    if meant.reasoning.strip() and studio.shape.reasoning is not ReasoningForm.NONE:
         return False
     if not same_calls(meant.calls, back.calls) and not _writes(studio, turn, replace(meant, calls=back.calls)):
         return False

@@ -75,7 +75,8 @@ class Shape:
         tool_results: The template accepts tool results, and calls before the last turn with them.
         parallel_calls: The template accepts several calls in one turn.
         followed: The template takes a last turn for one to be continued, and writes it whole only before another.
-        states: The assignments of extra variables that make distinct generation prompts; the first is the default.
+        states: The assignments of extra variables that make distinct generation prompts, or have reasoning written that
+            is not by default; the first is the default.
     """
 
     arguments: ArgumentsForm = ArgumentsForm.OBJECT
@@ -225,7 +226,8 @@ def discover(pool: Renderer, template: str) -> Shape:
     shape = replace(shape, tool_results=probes.renders(shape, results))
     parallel = replace(_CALLING, calls=(*_CALLING.calls, Call(_SECOND_NAME, _ARGUMENTS)))
     shape = replace(shape, parallel_calls=probes.renders(shape, (_USER, parallel)))
-    return replace(shape, states=probes.states(shape))
+    shape = replace(shape, states=probes.states(shape))
+    return shape if shape.reasoning is not ReasoningForm.NONE else probes.with_thinking_state(shape)
 
 
 class _Probes:
@@ -282,6 +284,24 @@ class _Probes:
             if isinstance(answer, Rendered) and not _prints(answer, variables, answers[0]):
                 distinct.setdefault(_behind_question(answer), variables)
         return tuple(distinct.values()) or ({},)
+
+    def with_thinking_state(self, shape: Shape) -> Shape:
+        """A shape whose reasoning is written only where some variable asks for it, with that state; or the same."""
+        turns = (_USER, _ANSWERING)
+        plain = replace(self._request(shape, turns, None, {}), add_generation_prompt=False)
+        observed = self._pool.render(self._template, [replace(plain, observe=True)])[0]
+        names = sorted(extra_variables(observed.reads, self._template)) if isinstance(observed, Rendered) else []
+        forms = [form for form in ReasoningForm if form is not ReasoningForm.NONE]
+        tries = [(form, {name: value}) for name in names for value in (True, False) for form in forms]
+        requests = [
+            replace(self._request(replace(shape, reasoning=form), turns, None, variables), add_generation_prompt=False)
+            for form, variables in tries
+        ]
+        for (form, variables), answer in zip(tries, self._pool.render(self._template, requests), strict=True):
+            if isinstance(answer, Rendered) and _THOUGHT in answer.text and _is_faithful(answer.text):
+                states = shape.states if variables in shape.states else (*shape.states, variables)
+                return replace(shape, reasoning=form, states=states)
+        return shape
 
     def renders(self, shape: Shape, turns: Sequence[Turn]) -> bool:
         """Whether the turns render at all."""

@@ -15,6 +15,9 @@ from rgw.templates.concurrency import Watch
 from rgw.templates.model import ResolvedTemplates, UnresolvedTemplates
 
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,95}(/[A-Za-z0-9][\w.-]{0,95})?", re.ASCII)
+_MODEL_FILES = frozenset(
+    {"chat_template.jinja", "chat_template.json", "tokenizer_config.json", "processor_config.json"}
+)
 _FILE_SUFFIXES = frozenset({".jinja", ".json", ".j2", ".jinja2", ".txt", ".gguf"})
 
 
@@ -74,6 +77,18 @@ def resolve_places(
 def is_local(ref: str) -> bool:
     """Whether a REF names something on this machine: it exists, or it is written as a path or a file name."""
     return ref == "-" or _exists(ref) or not _HUB_ID.fullmatch(ref) or Path(ref).suffix in _FILE_SUFFIXES
+
+
+def name_of(ref: str) -> str:
+    """What to call the template of a REF: as its repository or directory, or as a file of a name of its own."""
+    if ref == "-":
+        return "template"
+    path = Path(ref).absolute() if is_local(ref) else Path(ref)
+    if path.name in _MODEL_FILES:
+        path = path.parent
+    elif path.suffix in _FILE_SUFFIXES:
+        path = path.with_suffix("")
+    return path.name.lower() or "template"
 
 
 def place_of(written: str) -> tuple[str, str | None]:
