@@ -197,6 +197,15 @@ def test_the_worker_is_reused_until_it_dies_and_then_replaced() -> None:
     assert pool.process_ids == ()
 
 
+@pytest.mark.skipif(not hasattr(os, "getsid"), reason="there are no sessions here")
+def test_an_interrupt_from_the_terminal_does_not_reach_a_worker_that_still_loads() -> None:
+    with RenderPool() as pool:
+        pool.start()
+        (worker,) = pool.process_ids
+        assert os.getsid(worker) != os.getsid(0)
+        assert render(pool, "one") == Rendered("one")
+
+
 def test_threads_share_a_pool_and_do_not_harm_each_other() -> None:
     def work(number: int) -> Rendered | RenderFailure:
         return render(pool, "{{ 'x' * 10000000000 }}" if number == 5 else f"{number}")

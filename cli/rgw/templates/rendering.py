@@ -341,6 +341,7 @@ class _Worker:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             env=_environment(),
+            start_new_session=True,  # Ctrl-C in a terminal is the parent's to answer, also while a worker still loads
             **inherit,
         )
         remote.close()
