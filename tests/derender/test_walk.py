@@ -379,3 +379,11 @@ def test_white_space_at_the_start_of_a_turn_is_layout_where_the_schema_says_so()
 
 def test_white_space_behind_what_the_prompt_wrote_is_not_at_the_start_of_the_turn() -> None:
     assert_tiled(BEHIND_A_LINE_END, ("text", "\nHi"), ("delimiter", "<end>"), prompt="<bot>So: ")
+
+
+@needs_call_lists
+def test_a_second_list_of_calls_is_read_and_told() -> None:
+    output = "<calls>[f(a=1)]</calls><calls>[g()]</calls><end>"
+    parsed = parse(CALL_LISTS, output)
+    assert [use["name"] for use in parsed.tool_uses] == ["f", "g"]
+    assert findings(output, parsed) == [("tolerated_delimiter", "warning", "<calls>[g()]</calls>")]

@@ -28,7 +28,7 @@ class CallShape:
 
     def __init__(self, transform: Any, each: bool) -> None:
         self._transform = transform if transform is not None else "{content}"
-        self._each = each
+        self.is_list = each
         paths = [tuple(path.split(".")) for path in _placeholders(self._transform)]
         self._content_paths = [path[1:] for path in paths if path[0] == "content" and len(path) > 1]
         self._item_paths = paths
@@ -44,7 +44,7 @@ class CallShape:
         Raises:
             ContentError: The content does not have the shape of a call.
         """
-        if not self._each:
+        if not self.is_list:
             self._refuse_unknown_keys(content, self._content_paths, position)
             return [_function(self._fill({**captures, "content": content}), position)]
         if not isinstance(content, list):

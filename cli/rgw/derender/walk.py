@@ -212,6 +212,10 @@ class Walk:
         self._call_content(content, start, closing.start() if closing is not None else content.end)
         if closing is not None:
             self._closed_by(closing)
+        if field.shape.is_list and field.name in self._seen:
+            message = "read in spite of a deviation from the format: a second list of calls, where one holds them all"
+            begin, end = self._to_output(opening.start()), self._to_output(self._position)
+            self._reading.warning(IssueCode.TOLERATED_DELIMITER, begin, end, message)
         self._seen.add(field.name)
         try:
             calls = field.shape.calls(content.value, _captures(opening, closing), start)
