@@ -247,6 +247,18 @@ def test_text_that_looks_like_a_thought_can_only_come_back_as_one(pool: RenderPo
     assert trip.outcome is Outcome.TEMPLATE_LOSSY
 
 
+def test_text_that_holds_a_whole_call_can_only_come_back_as_one(pool: RenderPool) -> None:
+    field = {**FIELDS["tool_calls"], "open_pattern": r"<call>\s*", "close_pattern": r"\s*</call>"}
+    del field["open"], field["close"]
+    said = '<call> {"name": "g", "arguments": {}} </call>'
+    trip = travel(pool, conversation(said, "hm", CALL), fields={**FIELDS, "tool_calls": field}, hostile=True)
+    assert [use["name"] for use in trip.parsed.tool_uses] == ["g", "f"]
+    assert (trip.outcome, trip.notes) == (Outcome.TEMPLATE_LOSSY, ("text: read as calls",))
+    swallowing = {**field, "open_pattern": r"(?:x\s*)?<call>\s*"}
+    trip = travel(pool, conversation(f"x{said}"), fields={**FIELDS, "tool_calls": swallowing}, hostile=True)
+    assert trip.outcome is Outcome.SILENT
+
+
 @pytest.mark.parametrize("text", ["<think></think>", "<think>a b</think>", "<think>a</think>b", " <think>a</think> b "])
 def test_a_template_without_reasoning_says_nothing_about_text_that_begins_with_a_thought(
     pool: RenderPool, text: str

@@ -84,6 +84,8 @@ def round_trips(
             trips.append(Trip(turn, typed, parsed, Outcome.EXACT))
         elif (notes := next(misread)) and hostile and _began_as_thought(studio, derenderer, turn, back):
             trips.append(Trip(turn, typed, parsed, Outcome.TEMPLATE_LOSSY, ("text: read as reasoning",)))
+        elif notes and hostile and _held_calls(studio, turn, back):
+            trips.append(Trip(turn, typed, parsed, Outcome.TEMPLATE_LOSSY, ("text: read as calls",)))
         elif notes and hostile and _is_said_to_deviate(parsed):
             trips.append(Trip(turn, typed, parsed, Outcome.FLAGGED, (IssueCode.TOLERATED_DELIMITER.value,)))
         elif notes:
@@ -112,6 +114,20 @@ def _began_as_thought(studio: Studio, derenderer: Derenderer, turn: CutTurn, bac
         return bool(thought) and not back.reasoning and studio.begins_answers_with(thought)
     between = thought.removeprefix(opening).removesuffix(closing)
     return bool(opening and closing) and opening != closing and between.split() == back.reasoning.split()
+
+
+def _held_calls(studio: Studio, turn: CutTurn, back: Turn) -> bool:
+    """Whether the text held whole calls, which came back before those that were meant.
+
+    The template writes the same for what came back, but for white space that the format allows between its parts.
+    """
+    meant = turn.conversation.last
+    more = len(back.calls) - len(meant.calls)
+    is_same = [call.name for call in meant.calls] == [call.name for call in back.calls[max(more, 0) :]]
+    if more <= 0 or not is_same or meant.reasoning.split() != back.reasoning.split():
+        return False
+    (text,) = studio.write([(turn.conversation.with_last(back), turn.variables)])
+    return text is not None and "".join(text.split()) == "".join((turn.head + turn.output).split())
 
 
 def _writes(studio: Studio, turn: CutTurn, last: Turn) -> bool:
