@@ -90,7 +90,7 @@ def results_of(
         (block, [subject for subject in subjects if (subject.name, subject.digest, block) not in known])
         for block in range(blocks)
     ]
-    with ProcessPoolExecutor(jobs) as executor, kept.open("a", encoding="utf-8") as file:
+    with ProcessPoolExecutor(jobs, initializer=_collect_rarely) as executor, kept.open("a", encoding="utf-8") as file:
         for block, results in enumerate(executor.map(partial(prove_block, folder), todo), start=1):
             file.writelines(json.dumps(result) + "\n" for result in results)
             file.flush()
@@ -99,11 +99,14 @@ def results_of(
             yield from results
 
 
+def _collect_rarely() -> None:
+    gc.freeze()
+    gc.set_threshold(*_COLLECTED_RARELY)
+
+
 def prove_block(folder: Path, task: tuple[int, Sequence[Subject]]) -> list[dict[str, Any]]:
     """One block of conversations, with each schema."""
     block, subjects = task
-    gc.freeze()
-    gc.set_threshold(*_COLLECTED_RARELY)
     return [_result(_texts(folder), subject, block) for subject in subjects]
 
 

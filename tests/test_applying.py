@@ -101,3 +101,13 @@ def test_where_the_new_file_cannot_be_written_nothing_is_left_behind(
         apply(SCHEMA, tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["tokenizer_config.json"]
     assert configuration.read_text() == "{}"
+
+
+def test_each_serving_engine_that_cannot_read_what_is_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "tokenizer_config.json").write_text("{}", encoding="utf-8")
+    warnings = apply(load_registry().schema("lfm2_5"), tmp_path).warnings
+    assert [warning.partition(":")[0] for warning in warnings[:2]] == [
+        "vllm cannot read lfm2_5",
+        "sglang cannot read lfm2_5",
+    ]
+    assert not any("cannot read" in warning for warning in warnings[2:])

@@ -51,13 +51,9 @@ def apply(schema: Schema, directory: Path) -> Application:
         UsageError: The schema has no response template.
         SourceError: The directory has no configuration that can be read or written.
     """
-    try:
-        exported = export(schema, TargetEngine.SGLANG)
-        warnings = exported.warnings
-    except UsageError as error:
-        exported = export(schema, TargetEngine.TRANSFORMERS)
-        refused = error.message.replace(TargetEngine.SGLANG.value, "vLLM and SGLang", 1)
-        warnings = (refused, *exported.warnings)
+    refused = tuple(_refusals(schema))
+    exported = export(schema, TargetEngine.TRANSFORMERS if refused else TargetEngine.SGLANG)
+    warnings = (*refused, *exported.warnings)
     path = directory / CONFIGURATION
     try:
         text = path.read_bytes().decode("utf-8")
@@ -70,6 +66,15 @@ def apply(schema: Schema, directory: Path) -> Application:
         raise SourceError(
             f"{path}: {reason}", "name a model directory whose configuration can be read and written"
         ) from None
+
+
+def _refusals(schema: Schema) -> Iterator[str]:
+    """Why serving engines cannot read a schema, which transformers can."""
+    for engine in (TargetEngine.VLLM, TargetEngine.SGLANG):
+        try:
+            export(schema, engine)
+        except UsageError as error:
+            yield error.message
 
 
 class _Member(NamedTuple):

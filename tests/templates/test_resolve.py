@@ -10,7 +10,7 @@ import pytest
 
 from rgw.errors import SourceError, UsageError
 from rgw.templates.model import ResolvedTemplates, UnresolvedTemplates
-from rgw.templates.resolve import is_local, resolve, resolve_many
+from rgw.templates.resolve import is_local, name_of, resolve, resolve_many
 from rgw.templates.tokenizer import templates_of_tokenizer
 
 
@@ -39,6 +39,21 @@ def test_what_is_written_as_a_path_is_local(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert is_local(ref) is local
+
+
+@pytest.mark.parametrize(
+    ("ref", "name"),
+    [
+        ("owner/Model-1B", "model-1b"),
+        ("models/Mine/chat_template.jinja", "mine"),
+        ("models/Mine/tokenizer_config.json", "mine"),
+        ("models/own.v2.jinja", "own.v2"),
+        ("./Mine/", "mine"),
+        ("-", "template"),
+    ],
+)
+def test_a_template_is_called_as_what_holds_it_unless_its_file_has_a_name_of_its_own(ref: str, name: str) -> None:
+    assert name_of(ref) == name
 
 
 def test_what_exists_is_local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,8 @@ none lost and none invented. White space may differ, the order of parts, and an 
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from random import Random
 
@@ -25,19 +25,18 @@ def mutations(
     damaged = [_parse(derenderer, trip, output) for trip in trips for output in _damaged(trip, delimiters, random)]
     suspects = [trip for trip in damaged if trip.outcome is Outcome.SILENT]
     endings = (*derenderer.schema.turn.end, *_endings(trips))
-    readings = [(trip, reading) for trip in suspects for reading in _as_read(trip)]
-    written = studio.write([(reading, trip.turn.variables) for trip, reading in readings])
-    texts: defaultdict[int, list[str]] = defaultdict(list)
-    for (trip, _), text in zip(readings, written, strict=True):
-        if text is not None and text.startswith(trip.turn.head):
-            texts[id(trip)].append(text.removeprefix(trip.turn.head))
-    verdicts = iter([_verdict(derenderer, trip, texts[id(trip)], endings) for trip in suspects])
+    readings = [(trip, _as_read(trip)) for trip in suspects]
+    asked = [(reading, trip.turn.variables) for trip, several in readings for reading in several]
+    written = iter(studio.write(asked))
+    verdicts = iter(
+        [_verdict(derenderer, trip, [next(written) for _ in several], endings) for trip, several in readings]
+    )
     judged = [next(verdicts) if trip.outcome is Outcome.SILENT else trip for trip in damaged]
     return [trip for trip in judged if trip is not None]
 
 
-def _as_read(trip: Trip) -> Iterable[Conversation]:
-    """The conversation with what was read: as it is, and with blank parts that may be there and came back empty."""
+def _as_read(trip: Trip) -> list[Conversation]:
+    """The conversation with what was read: with blank parts that may be there and came back empty, and as it is."""
     conversation = trip.turn.conversation
     back = turn_of(trip.parsed)
     blank = with_blanks_of(conversation.last, back)
@@ -77,8 +76,10 @@ def _parse(derenderer: Derenderer, trip: Trip, output: str) -> Trip:
     return damaged.judged(Outcome.SILENT)
 
 
-def _verdict(derenderer: Derenderer, trip: Trip, written: Sequence[str], endings: Sequence[str]) -> Trip | None:
+def _verdict(derenderer: Derenderer, trip: Trip, texts: Sequence[str | None], endings: Sequence[str]) -> Trip | None:
     """Whether the template writes the damaged turn for what was read; `None` where it cannot say what was read."""
+    head = trip.turn.head
+    written = [text.removeprefix(head) for text in texts if text is not None and text.startswith(head)]
     if any(_says(said, trip.turn.output, () if trip.parsed.end_of_turn else endings) for said in written):
         return trip.judged(Outcome.EXACT)
     tools = trip.turn.conversation.tools if trip.typed else None

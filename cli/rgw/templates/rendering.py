@@ -180,7 +180,9 @@ class RenderPool:
             worker.stop()
 
     def render(self, template: str, requests: Sequence[RenderRequest]) -> list[Rendered | RenderFailure]:
-        """Render every request with `template`; the answers are in the order of the requests, equal ones rendered once.
+        """Render every request with `template`; the answers are in the order of the requests.
+
+        Equal requests are rendered once, or once by each worker where a call is spread over several.
 
         A template that does not compile or exceeds a limit has failed for good: the requests that follow the one that
         showed it get the same failure without being tried. Only a template that raises an error of its own gets to
