@@ -132,7 +132,7 @@ def _panel(title: str, content: str) -> Panel:
 def _facts(proof: Proof) -> Iterator[tuple[str, str | Text]]:
     yield "template", proof.template_sha256
     wanted = f"{proof.conversations:,} ordinary and as many hostile conversations, seed {proof.seed}"
-    yield "tried", wanted if proof.counts else line(f"none of {wanted}", WARN)
+    yield "tried", wanted if proof.counts else line(f"{wanted}: none could be judged", WARN)
     if proof.carries_text or proof.carries_reasoning or proof.carries_calls:
         carried = {
             "text": proof.carries_text,
