@@ -54,7 +54,7 @@ _OWN_ARGUMENTS = {
     "unescaped_strings": "strings that hold quotes are not read",
     "escaped_keys": "keys that hold & or quotes are read as they are escaped",
 }
-_DEVIATION = re.compile(r"\(\?P<deviation_\w+>")
+_UNUSED_NAME = re.compile(r"\(\?P<(?:deviation_\w+|closing_tag)>")
 _OWN_GROUPS = {
     "(?P<string>": "the tag's own word on whether a value is a string is ignored",
     "(?P<quoted>": "quotes around values may stay in them",
@@ -134,8 +134,8 @@ def _as_engines_read(field: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _without_own_groups(value: Any) -> Any:
-    """A pattern without the names of what it tolerates."""
-    return _DEVIATION.sub("(?:", value) if isinstance(value, str) else value
+    """A pattern without the names that only this package looks for."""
+    return _UNUSED_NAME.sub("(?:", value) if isinstance(value, str) else value
 
 
 def _warnings(schema: Schema, fields: Mapping[str, Mapping[str, Any]], *, serving: bool) -> Iterator[str]:

@@ -59,6 +59,7 @@ class IssueCode(StrEnum):
     TEXT_AFTER_CALL = "text_after_call"
     CALL_IN_REASONING = "call_in_reasoning"
     LOOKS_LIKE_CALL = "looks_like_call"
+    BUILTIN_TOOL = "builtin_tool"
     STRAY_DELIMITER = "stray_delimiter"
     TOLERATED_DELIMITER = "tolerated_delimiter"
     TIME_BUDGET_EXCEEDED = "time_budget_exceeded"

@@ -241,7 +241,7 @@ class Readers:
         if choice.schema is not None:
             raise UsageError("a schema's name is not native", "name a model or its tokenizer_config.json")
         schema = native_schema(resolve(choice.template or choice.model or "", revision=self._revision))
-        vet(schema)
+        vet(schema, self._policy)
         markers = self._registry.call_markers
         derenderer = BoundedDerenderer(schema, policy=self._policy, call_markers=markers)
         return Reader(self._processes.enter_context(derenderer))
@@ -251,7 +251,7 @@ class Readers:
         from rgw.derender.vetting import vet_foreign
 
         schema = self._registry.schema(name)
-        vet_foreign(self._registry, name)
+        vet_foreign(self._registry, name, self._policy)
         markers = self._registry.call_markers
         return Reader(Derenderer(schema, policy=self._policy, call_markers=markers), prefill)
 

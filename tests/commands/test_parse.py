@@ -11,7 +11,7 @@ import pytest
 
 from commands.conftest import EXAMPLES, KIOSK, Outcome, Rgw
 from rgw.commands import parse as command
-from rgw.derender.policy import CallInReasoning, CutCall, TextAfterCall, Tolerance
+from rgw.derender.policy import BuiltinTool, CallInReasoning, CutCall, TextAfterCall, Tolerance, UnclosedValue
 
 CALL = '<tool_call>\n{"name": "go", "arguments": {"to": "Paris"}}\n</tool_call>'
 CLEAN = f"<think>\nWhy\n</think>\n\nSo\n{CALL}<|im_end|>"
@@ -126,6 +126,8 @@ def test_every_policy_is_an_option_with_the_policys_own_choices() -> None:
         command.CallInReasoningChoice: CallInReasoning,
         command.TextAfterCallChoice: TextAfterCall,
         command.CutCallChoice: CutCall,
+        command.UnclosedValueChoice: UnclosedValue,
+        command.BuiltinToolChoice: BuiltinTool,
         command.ToleranceChoice: Tolerance,
     }
     for literal, enum in choices.items():

@@ -89,6 +89,25 @@ TAG_CALLS = schema(
 )
 """Calls whose arguments are tags without types: `<call>name<arg=key>value</arg></call>`."""
 
+MARKED = r"<a=(?P<key>[^>\n]+)>(?P<value>(?:[^<]|<(?!a=))*?)\n?(?P<closing_tag></a>)(?=<a=|</call>|\Z)"
+
+MARKED_TAGS = schema(
+    "marked_tags",
+    {
+        "tool_calls": {
+            "open_pattern": r"<call>(?P<name>[^\s<]+)",
+            "close": "</call>",
+            "repeats": True,
+            "content": "xml-inline",
+            "content_args": {"tag_pattern": MARKED, "value_parser": {"name": "text"}},
+            "transform": FUNCTION,
+        },
+        "content": ANSWER,
+    },
+    untyped=UntypedValues.TEXT,
+)
+"""Calls whose argument tags say what closes a value and what may follow: `<call>name<a=key>value</a></call>`."""
+
 MESSAGES = schema(
     "messages",
     {
@@ -102,7 +121,12 @@ MESSAGES = schema(
             "transform": FUNCTION,
         },
     },
-    turn=TurnRules(end=("<end>", "<stop>"), resumable=("<stop>",), repeated_reasoning=True),
+    turn=TurnRules(
+        end=("<end>", "<stop>"),
+        resumable=("<stop>",),
+        repeated_reasoning=True,
+        builtin_tool=r"<msg run (?P<name>\w+)>",
+    ),
 )
 """A format of messages: nothing may stand between them, thoughts may repeat, and a call does not end the turn."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -11,14 +11,26 @@ import pytest
 from derender.derender_schemas import (
     FUNCTION,
     JSON_CALLS,
+    MARKED_TAGS,
     MESSAGES,
     TAG_CALLS,
     VERBATIM,
     findings,
     needs_response_template,
     schema,
+    tiling,
 )
-from rgw.derender import CallInReasoning, CutCall, Derenderer, Policy, TextAfterCall, Tolerance
+from rgw.derender import (
+    LENIENT_POLICY,
+    BuiltinTool,
+    CallInReasoning,
+    CutCall,
+    Derenderer,
+    Policy,
+    TextAfterCall,
+    Tolerance,
+    UnclosedValue,
+)
 from rgw.model import IssueCode, ParsedOutput, SegmentKind
 from rgw.registry.model import Schema, UntypedValues
 
@@ -38,6 +50,9 @@ TOOLS = [
         },
     }
 ]
+
+CALL_ENDS_REASONING = Policy(call_in_reasoning=CallInReasoning.CALL)
+VALUES_END_AT_TAGS = Policy(unclosed_value=UnclosedValue.NEXT_TAG)
 
 REQUIRED = schema("required", {"content": {"open": "<say>", "close": "</say>", "optional": False, **VERBATIM}})
 LENIENT = schema(
@@ -143,6 +158,7 @@ CASES = [
     Case(IssueCode.ARGUMENT_TYPE, WARNING, call("f<arg=o>{'k': None}</arg>"), "{'k': None}", TAG_CALLS, OFFERED),
     Case(IssueCode.TEXT_AFTER_CALL, WARNING, f"a{call(ONE)}b", "b"),
     Case(IssueCode.LOOKS_LIKE_CALL, WARNING, "a [TOOL] f", "[TOOL]"),
+    Case(IssueCode.BUILTIN_TOOL, ERROR, "<msg run python>1 + 1<stop>", "<msg run python>1 + 1", MESSAGES),
     Case(IssueCode.STRAY_DELIMITER, ERROR, "a</think>b", "</think>"),
     Case(IssueCode.STRAY_DELIMITER, ERROR, "a</call>b", "</call>"),
     Case(IssueCode.TOLERATED_DELIMITER, WARNING, "call>f:{}</call>", "call>f:", LENIENT),
@@ -220,7 +236,7 @@ class TestDegradation:
 
 
 class TestPolicies:
-    @pytest.mark.parametrize("choice", list(CallInReasoning))
+    @pytest.mark.parametrize("choice", [CallInReasoning.REASONING, CallInReasoning.ERROR])
     def test_call_in_reasoning(self, choice: CallInReasoning) -> None:
         output = "<think>I <call>"
         parsed = parse(JSON_CALLS, output, policy=Policy(call_in_reasoning=choice))
@@ -264,6 +280,107 @@ class TestPolicies:
         assert (parsed.text, parsed.ill_formed) == ("a", False)
         assert parsed.tool_uses == [{"name": "f", "input": {"n": 1}}]
         assert findings(output, parsed) == [("unclosed_call", "warning", "<call>{")]
+
+    @pytest.mark.parametrize(
+        "output",
+        ["<think>Hm\n" + call(ONE), "<think>Hm" + call(ONE) + call(ONE), "<think>Hm" + call(ONE) + " \n<end>"],
+    )
+    def test_a_call_may_end_a_thought_that_is_not_closed(self, output: str) -> None:
+        strict = parse(JSON_CALLS, output)
+        assert (strict.text, strict.tool_uses, strict.ill_formed) == ("", [], True)
+        parsed = parse(JSON_CALLS, output, policy=CALL_ENDS_REASONING)
+        assert (parsed.reasoning, parsed.text.strip(), parsed.ill_formed) == ("Hm", "", False)
+        assert parsed.tool_uses == [{"name": "f", "input": {"n": 1}}] * output.count(ONE)
+        assert findings(output, parsed) == [("call_in_reasoning", "warning", "<call>")]
+
+    @pytest.mark.parametrize(
+        "output",
+        [
+            f"<think>I could write {call(ONE)} but",
+            "<think>I could write <call> or so",
+            f"<think>Hm{call(ONE + ' really')}",
+            "<think>Hm",
+            f"<think>I could write {call(ONE)}</think>Done",
+        ],
+    )
+    def test_a_thought_that_only_quotes_a_call_stays_one(self, output: str) -> None:
+        assert parse(JSON_CALLS, output, policy=CALL_ENDS_REASONING) == parse(JSON_CALLS, output)
+
+    def test_a_thought_that_a_call_ends_may_have_begun_in_the_prompt(self) -> None:
+        output = f"Hm{call(ONE)}"
+        parsed = parse(JSON_CALLS, output, prompt="<bot><think>", policy=CALL_ENDS_REASONING)
+        assert (parsed.reasoning, len(parsed.tool_uses)) == ("Hm", 1)
+        assert findings(output, parsed) == [("call_in_reasoning", "warning", "<call>")]
+
+    @pytest.mark.parametrize(
+        ("arguments", "read", "missing"),
+        [
+            ("<a=n>1<a=s>x</a>", {"n": 1, "s": "x"}, ["1"]),
+            ("<a=n>1</a><a=s>x", {"n": 1, "s": "x"}, ["x"]),
+            ("<a=n>1\n<a=s>x", {"n": 1, "s": "x"}, ["1", "x"]),
+            ("<a=s>", {"s": ""}, [""]),
+            ("<a=s>x <a=n>1</a>", {"s": "x ", "n": 1}, ["x "]),
+        ],
+    )
+    def test_a_value_may_end_at_the_next_tag(self, arguments: str, read: dict[str, Any], missing: list[str]) -> None:
+        output = call(f"f{arguments}")
+        strict = parse(MARKED_TAGS, output, tools=TOOLS)
+        assert (strict.text, strict.tool_uses, strict.ill_formed) == (output, [], True)
+        parsed = parse(MARKED_TAGS, output, tools=TOOLS, policy=VALUES_END_AT_TAGS)
+        assert (parsed.tool_uses, parsed.ill_formed) == ([{"name": "f", "input": read}], False)
+        assert {(issue.code.value, issue.severity.value) for issue in parsed.issues} == {("missing_tag", "warning")}
+        assert [issue.start for issue in parsed.issues] == [issue.end for issue in parsed.issues]
+        assert [output[: issue.start].rpartition(">")[2] for issue in parsed.issues] == missing
+
+    @pytest.mark.parametrize(
+        "arguments",
+        [
+            "<a=n>1</a> and <a=s>x</a>",
+            "<a=n>1</a>, ",
+            "<a=n>1</b>x<a=n>2</a>",
+            "<a=n>1<a=s>x</a>y",
+            "<a=n>1<a=n>2</a>",
+            "<a n>1</a>",
+        ],
+    )
+    def test_other_faults_of_argument_tags_stay_faults(self, arguments: str) -> None:
+        output = call(f"f{arguments}")
+        parsed = parse(MARKED_TAGS, output, policy=VALUES_END_AT_TAGS)
+        assert parsed == parse(MARKED_TAGS, output)
+        assert parsed.ill_formed
+
+    @pytest.mark.parametrize("output", ["<call>f<a=s>Par", "<call>f<a=s>Par<a=n>1", "<call>f<a=s>Par</a>"])
+    def test_a_value_that_the_end_of_the_output_cuts_is_never_kept(self, output: str) -> None:
+        parsed = parse(MARKED_TAGS, output, policy=LENIENT_POLICY)
+        assert (parsed.tool_uses, parsed.text) == ([], "")
+        assert findings(output, parsed) == [("unclosed_call", "warning", output)]
+
+    @pytest.mark.parametrize(
+        ("after", "calls", "text"), [("", 0, ""), ("<msg call f>{}<stop>", 1, ""), ("<msg say>b<end>", 0, "b")]
+    )
+    def test_a_message_to_a_builtin_tool_may_be_left_out(self, after: str, calls: int, text: str) -> None:
+        output = f"<msg think>a</msg><msg run python>1 + 1<stop>{after}"
+        assert parse(MESSAGES, output).text == output
+        parsed = parse(MESSAGES, output, policy=Policy(builtin_tool=BuiltinTool.DROP))
+        assert (parsed.reasoning, parsed.text, len(parsed.tool_uses), parsed.ill_formed) == ("a", text, calls, False)
+        assert findings(output, parsed) == [("builtin_tool", "warning", "<msg run python>1 + 1")]
+        assert tiling(output, parsed)[3:5] == [("unclaimed", "<msg run python>1 + 1"), ("delimiter", "<stop>")]
+
+    def test_a_message_to_a_builtin_tool_may_be_cut(self) -> None:
+        parsed = parse(MESSAGES, "<msg run python>1 +", policy=Policy(builtin_tool=BuiltinTool.DROP))
+        assert (parsed.text, parsed.tool_uses, parsed.end_of_turn) == ("", [], False)
+
+    def test_the_lenient_policy_lets_pass_what_each_of_its_choices_does(self) -> None:
+        assert (
+            replace(
+                LENIENT_POLICY,
+                call_in_reasoning=CallInReasoning.REASONING,
+                cut_call=CutCall.DEGRADE,
+                unclosed_value=UnclosedValue.ERROR,
+                builtin_tool=BuiltinTool.ERROR,
+            )
+            == Policy()
+        )
 
     def test_keeping_complete_calls_forgives_no_other_fault(self) -> None:
         policy = Policy(cut_call=CutCall.KEEP_COMPLETE)

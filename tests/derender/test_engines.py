@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from rgw.derender import engines
-from rgw.derender.engines import runnable_dialect
+from rgw.derender.engines import engine_for, runnable_dialect
+from rgw.derender.policy import LENIENT_POLICY, BuiltinTool, CallInReasoning, Policy, UnclosedValue
 from rgw.errors import EngineError
 from rgw.registry.model import Dialect, Origin, Schema
 
@@ -42,6 +43,24 @@ def test_the_newer_dialect_is_run_where_both_would_do(
 ) -> None:
     install(*version)
     assert runnable_dialect(schema(*dialects)) is runs
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        Policy(call_in_reasoning=CallInReasoning.CALL),
+        Policy(unclosed_value=UnclosedValue.NEXT_TAG),
+        Policy(builtin_tool=BuiltinTool.DROP),
+        LENIENT_POLICY,
+    ],
+)
+def test_the_legacy_dialect_refuses_what_it_cannot_let_pass(
+    install: Callable[[int, int], None], policy: Policy
+) -> None:
+    install(5, 12)
+    with pytest.raises(EngineError, match="response_schema") as caught:
+        engine_for(schema(NEW, OLD), policy)
+    assert ">= 5.13" in caught.value.fix
 
 
 @pytest.mark.parametrize(

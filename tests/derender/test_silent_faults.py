@@ -179,6 +179,15 @@ def test_values_without_lines_of_their_own_are_read_all_the_same(style: str) -> 
 
 
 @needs_response_template
+@pytest.mark.parametrize("escape", [r"\u200", r"\xg0", r"\U0001F60", r"\a"])
+def test_a_list_with_a_broken_escape_is_not_taken_for_text_that_holds_tags(escape: str) -> None:
+    output = f'<function name="f"><param name="q">[\'{escape}"><x\', None]</param></function><|im_end|>'
+    assert_flagged("minicpm5", output, "missing_tag", "<")
+    whole = output.replace(escape, r"\u200d")
+    assert registered("minicpm5").parse(whole, prompt=CHATML).tool_uses == calls(("f", {"q": ['\u200d"><x', None]}))
+
+
+@needs_response_template
 def test_a_list_that_python_prints_is_not_cut_at_the_tags_in_its_strings() -> None:
     call = "<seed:tool_call>\n<function=f>\n<parameter=q>[['</parameter><parameter=', '>']]</parameter>\n</function>\n"
     output = f"{call}</seed:tool_call><seed:eos>"

@@ -16,8 +16,12 @@ SECONDS_OF_A_SCHEMA = 7_200.0
 pytestmark = pytest.mark.nightly
 
 
+@pytest.mark.parametrize("lenient", [False, True], ids=["strict", "lenient"])
 @pytest.mark.parametrize("schema", REGISTRY.schemas)
-def test_a_megabyte_takes_as_much_longer_as_it_is_longer(schema: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_megabyte_takes_as_much_longer_as_it_is_longer(
+    schema: str, lenient: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(growth, "_WALL_SECONDS", SECONDS_OF_A_SCHEMA)
-    measured = check_growth(REGISTRY.schema(schema), largest=MEGABYTE, limit=SECONDS_OF_A_READING)
+    specification = REGISTRY.schema(schema)
+    measured = check_growth(specification, largest=MEGABYTE, limit=SECONDS_OF_A_READING, lenient=lenient)
     assert measured == Growth(True)

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from rgw.rollouts import BadLine, Choice, NotRunnable, Reading
 
 # The choices of rgw.derender.Policy, written out so that `rgw --help` needs no derender; a test compares them.
-CallInReasoningChoice = Literal["reasoning", "error"]
+CallInReasoningChoice = Literal["reasoning", "error", "call"]
 TextAfterCallChoice = Literal["keep", "error"]
 ToleranceChoice = Literal["warn", "error"]
 CutCallChoice = Literal["degrade", "keep_complete"]
+UnclosedValueChoice = Literal["error", "next_tag"]
+BuiltinToolChoice = Literal["error", "drop"]
 
 _BAD_LINES_TOLD = 10
 _LARGEST_COMPARED = 100_000
@@ -80,6 +82,12 @@ def parse(
     argument_type: Annotated[
         ToleranceChoice, typer.Option(help="An argument that its tool does not declare, or declares otherwise.")
     ] = "warn",
+    unclosed_value: Annotated[
+        UnclosedValueChoice, typer.Option(help="An argument value whose closing tag is missing.")
+    ] = "error",
+    builtin_tool: Annotated[
+        BuiltinToolChoice, typer.Option(help="A message to a built-in tool, such as gpt-oss's python.")
+    ] = "error",
     revision: RevisionOption = None,
     registry: RegistryOption = None,
 ) -> None:
@@ -93,16 +101,20 @@ def parse(
     rgw parse output.txt --schema qwen3 --tools tools.json --html turn.html
     rgw parse rollouts.jsonl --jsonl --model ./checkpoint --query 'ill_formed'
     """
-    from rgw.derender.policy import CallInReasoning, CutCall, Policy, TextAfterCall, Tolerance
+    from rgw.derender.policy import policy_from_dict
     from rgw.registry.loader import load_registry
     from rgw.rollouts import Choice, Readers, Request, compare_schemas, read_lines, read_text, read_tools
 
-    policy = Policy(
-        call_in_reasoning=CallInReasoning(call_in_reasoning),
-        text_after_call=TextAfterCall(text_after_call),
-        undeclared_tool=Tolerance(undeclared_tool),
-        cut_call=CutCall(cut_call),
-        argument_type=Tolerance(argument_type),
+    policy = policy_from_dict(
+        {
+            "call_in_reasoning": call_in_reasoning,
+            "text_after_call": text_after_call,
+            "undeclared_tool": undeclared_tool,
+            "cut_call": cut_call,
+            "argument_type": argument_type,
+            "unclosed_value": unclosed_value,
+            "builtin_tool": builtin_tool,
+        }
     )
     choice = Choice(schema=schema, template=template, model=model)
     request = Request(

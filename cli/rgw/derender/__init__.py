@@ -7,11 +7,22 @@
 from __future__ import annotations
 
 from rgw.derender.derenderer import Derenderer
-from rgw.derender.policy import CallInReasoning, CutCall, Policy, TextAfterCall, Tolerance
+from rgw.derender.policy import (
+    LENIENT_POLICY,
+    BuiltinTool,
+    CallInReasoning,
+    CutCall,
+    Policy,
+    TextAfterCall,
+    Tolerance,
+    UnclosedValue,
+)
 from rgw.derender.renderer import HfTemplateRenderer, resolve_schema_name
 from rgw.model import ParsedOutput
 
 __all__ = [
+    "LENIENT_POLICY",
+    "BuiltinTool",
     "CallInReasoning",
     "CutCall",
     "Derenderer",
@@ -20,5 +31,6 @@ __all__ = [
     "Policy",
     "TextAfterCall",
     "Tolerance",
+    "UnclosedValue",
     "resolve_schema_name",
 ]

@@ -29,24 +29,30 @@ class Content:
         value: What the content parser makes of it; inline arguments are `RawValue`s.
         end: The position behind it.
         segments: A tiling of the content; `None` when all of it is field content.
+        unclosed: The arguments whose closing tag is missing: the name, and where the tag was to stand.
     """
 
     value: Any
     end: int
     segments: list[Segment] | None = None
+    unclosed: tuple[tuple[str, int], ...] = ()
 
 
 ReadContent = Callable[[str, int, "regex.Pattern[str] | None"], Content]
 """Reads content from a position; the third argument is the region's closing delimiter."""
 
 
-def content_reader(name: str, arguments: Mapping[str, Any], layout: LayoutRules) -> ReadContent:
+def content_reader(
+    name: str, arguments: Mapping[str, Any], layout: LayoutRules, *, closes_values: bool = False
+) -> ReadContent:
     """The reader for a content parser of the response-template dialect.
 
     Args:
         name: The parser's name in the response template (`json`, `xml-inline`, `python-call-list`, …).
         arguments: Its `content_args`.
         layout: The schema's white-space allowances.
+        closes_values: An argument tag whose closing part is missing ends where the next tag or the end of the call
+            stands.
 
     Returns:
         A function that reads the content which starts at a position and raises `ContentError` when it does not read.
@@ -55,8 +61,12 @@ def content_reader(name: str, arguments: Mapping[str, Any], layout: LayoutRules)
         read_value = value_reader(arguments)
         return _ValueContent(_named_by_key(read_value) if arguments.get("named_by_key") else read_value).read
     if name == "xml-inline":
-        escaped_keys = bool(arguments.get("escaped_keys"))
-        return _InlineArguments(arguments["tag_pattern"], layout.between_arguments, escaped_keys=escaped_keys).read
+        return _InlineArguments(
+            arguments["tag_pattern"],
+            layout.between_arguments,
+            escaped_keys=bool(arguments.get("escaped_keys")),
+            closes_values=closes_values,
+        ).read
     if name == "python-call-list":
         reader = CallListReader(
             brackets=bool(arguments.get("brackets", True)),
@@ -98,32 +108,47 @@ def _named_by_key(read_value: ReadValue) -> ReadValue:
 _QUOTES = {"&quot;": '"', "&apos;": "'"}
 
 
+_CLOSING_TAG = regex.compile(r"\(\?P<closing_tag>((?:[^()\\]|\\.)++)\)")
+"""The part of a tag pattern that closes a value."""
+
+
 class _InlineArguments:
     """A sequence of tags that each hold a key and a value, with nothing but layout between them.
 
     A group named `string` in the tag pattern says whether the value is a string or JSON: it is one when the group
-    captures `true` or `string`. One named `quoted` captures the quotes, such as CDATA, of a value that is a string.
-    With `escaped_keys` the keys are XML attributes, `&amp;` and `&quot;` for `&` and `"`.
+    captures `true` or `string`. One named `quoted` captures the quotes, such as CDATA, of a value that is a string. One
+    named `closing_tag` is what closes a value. With `escaped_keys` the keys are XML attributes, `&amp;` and `&quot;`
+    for `&` and `"`.
+
+    With `closes_values` a value may lack its closing tag, if the pattern names that: it then ends at the first place
+    that the pattern allows behind a closing tag, and holds no closing tag itself.
     """
 
-    def __init__(self, tag_pattern: str, between: str, *, escaped_keys: bool = False) -> None:
+    def __init__(
+        self, tag_pattern: str, between: str, *, escaped_keys: bool = False, closes_values: bool = False
+    ) -> None:
         self._tag = regex.compile(tag_pattern, regex.DOTALL)
         self._between = regex.compile(between)
         self._says_string = "string" in self._tag.groupindex
         self._may_quote = "quoted" in self._tag.groupindex
         self._escaped_keys = escaped_keys
+        self._unclosed_tag: regex.Pattern[str] | None = None
+        if closes_values and (closing := set(_CLOSING_TAG.findall(tag_pattern))):
+            self._unclosed_tag = regex.compile(_CLOSING_TAG.sub(r"\g<0>?", tag_pattern), regex.DOTALL)
+            self._closing_tag = regex.compile("|".join(sorted(closing)))
 
     def read(self, text: str, start: int, close: regex.Pattern[str] | None) -> Content:
-        arguments: dict[str, RawValue] = {}
+        arguments: dict[str, Any] = {}
         segments: list[Segment] = []
+        unclosed: list[tuple[str, int]] = []
         position = start
         while True:
             gap = self._between.match(text, position)
             tag_start = gap.end() if gap else position
-            tag = self._tag.match(text, tag_start)
+            tag = self._next_tag(text, tag_start)
             if tag is None:
                 self._check_end(text, position, tag_start, close)
-                return Content(arguments, position, segments)
+                return Content(arguments, position, segments, tuple(unclosed))
             key_start, key_end = tag.span("key")
             value_start, value_end = tag.span("value")
             key = unescape(tag["key"], _QUOTES) if self._escaped_keys else tag["key"]
@@ -131,6 +156,8 @@ class _InlineArguments:
                 message = f"the parameter {key!r} appears twice in one call"
                 raise ContentError(IssueCode.REPEATED_PARAMETER, message, tag_start)
             arguments[key] = self._value(tag, value_start, value_end)
+            if self._is_unclosed(tag):
+                unclosed.append((key, value_end))
             segments += (
                 Segment(SegmentKind.LAYOUT, position, tag_start),
                 Segment(SegmentKind.DELIMITER, tag_start, key_start),
@@ -140,6 +167,17 @@ class _InlineArguments:
                 Segment(SegmentKind.DELIMITER, value_end, tag.end()),
             )
             position = tag.end()
+
+    def _next_tag(self, text: str, start: int) -> regex.Match[str] | None:
+        if self._unclosed_tag is None:
+            return self._tag.match(text, start)
+        tag = self._unclosed_tag.match(text, start)
+        if tag is not None and self._is_unclosed(tag) and self._closing_tag.search(tag["value"]):
+            return self._tag.match(text, start)
+        return tag
+
+    def _is_unclosed(self, tag: regex.Match[str]) -> bool:
+        return self._unclosed_tag is not None and tag["closing_tag"] is None
 
     def _value(self, tag: regex.Match[str], start: int, end: int) -> Any:
         """The value's text; where the tag itself says whether it is a string, the value."""

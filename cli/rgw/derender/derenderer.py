@@ -13,7 +13,7 @@ from typing import Any
 from rgw.derender.argument_types import Fit, ToolSchemas, fits, read_untyped
 from rgw.derender.engines import engine_for
 from rgw.derender.json_values import read_json
-from rgw.derender.policy import CallInReasoning, CutCall, Policy, TextAfterCall, Tolerance
+from rgw.derender.policy import BuiltinTool, CallInReasoning, CutCall, Policy, TextAfterCall, Tolerance
 from rgw.derender.reading import Call, ContentError, Engine, RawValue, Reading
 from rgw.model import Issue, IssueCode, ParsedOutput, Segment, SegmentKind, Severity, ToolUse
 from rgw.registry.model import Schema
@@ -39,7 +39,8 @@ class Derenderer:
     def __init__(self, schema: Schema, *, policy: Policy | None = None, call_markers: Sequence[str] = ()) -> None:
         self.schema = schema
         self.policy = policy or Policy()
-        self._engine: Engine = engine_for(schema)
+        self._engine: Engine = engine_for(schema, Policy())
+        self._lenient_engine = engine_for(schema, self.policy) if self.policy.is_lenient else None
         self._call_markers = re.compile("|".join(call_markers)) if call_markers else None
 
     @property
@@ -63,9 +64,15 @@ class Derenderer:
             UsageError: One of `tools` is a Python function without a schema.
         """
         offered = ToolSchemas(tools) if tools is not None else None
+        parsed = self._read(self._engine, output, prompt, offered)
+        if not parsed.ill_formed or self._lenient_engine is None:
+            return parsed
+        lenient = self._read(self._lenient_engine, output, prompt, offered)
+        return parsed if lenient.ill_formed else lenient
+
+    def _read(self, engine: Engine, output: str, prompt: str | None, tools: ToolSchemas | None) -> ParsedOutput:
         try:
-            reading = self._engine.read(output, prompt)
-            return _Judgement(self, reading, output, offered).verdict()
+            return _Judgement(self, engine.read(output, prompt), output, tools).verdict()
         except Exception as error:  # noqa: BLE001 - the contract: nothing that a model writes may raise
             return failed_turn(output, f"the engine failed: {type(error).__name__}")
 
@@ -177,11 +184,8 @@ class _Judgement:
         for text, start in self._reading.text:
             if first_call_end is not None and start >= first_call_end and not text.isspace():
                 code, message = IssueCode.TEXT_AFTER_CALL, "text after a tool call"
-                record = (
-                    self._reading.error
-                    if self._policy.text_after_call is TextAfterCall.ERROR
-                    else self._reading.warning
-                )
+                is_error = self._policy.text_after_call is TextAfterCall.ERROR or self._reading.call_ended_reasoning
+                record = self._reading.error if is_error else self._reading.warning
                 record(code, start, start + len(text), message)
             if self._call_markers is not None and (marker := self._call_markers.search(text)):
                 message = f"{marker[0][:40]!r} looks like a tool call, but no call was read here"
@@ -197,10 +201,14 @@ class _Judgement:
                 message = "a tool call inside reasoning that is not closed"
                 record(IssueCode.CALL_IN_REASONING, marker.start(), marker.end(), message)
         if reading.cut_call is not None and self._policy.cut_call is CutCall.KEEP_COMPLETE:
-            reading.issues[:] = [
-                issue._replace(severity=Severity.WARNING) if issue.code is IssueCode.UNCLOSED_CALL else issue
-                for issue in reading.issues
-            ]
+            self._let_pass(IssueCode.UNCLOSED_CALL)
+        if self._policy.builtin_tool is BuiltinTool.DROP:
+            self._let_pass(IssueCode.BUILTIN_TOOL)
+
+    def _let_pass(self, code: IssueCode) -> None:
+        self._reading.issues[:] = [
+            issue._replace(severity=Severity.WARNING) if issue.code is code else issue for issue in self._reading.issues
+        ]
 
 
 _MISFITS = {

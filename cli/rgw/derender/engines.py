@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from rgw.derender.policy import Policy
 from rgw.derender.reading import Engine
 from rgw.errors import EngineError
 from rgw.registry.model import Dialect, Schema
@@ -41,17 +42,29 @@ def runnable_dialect(schema: Schema) -> Dialect:
     )
 
 
-def engine_for(schema: Schema) -> Engine:
+def engine_for(schema: Schema, policy: Policy) -> Engine:
     """The engine that reads a schema here.
 
+    Args:
+        schema: The schema.
+        policy: What the engine lets pass: `call_in_reasoning=call` and `unclosed_value=next_tag`. Of the other points
+            it knows nothing.
+
     Raises:
-        EngineError: The installed transformers runs none of the schema's dialects, or lacks a content parser.
+        EngineError: The installed transformers runs none of the schema's dialects, or lacks a content parser; or it
+            runs the schema in a dialect that cannot follow the policy.
         RegistryError: transformers refuses the schema.
     """
     if runnable_dialect(schema) is Dialect.RESPONSE_TEMPLATE:
         from rgw.derender.response_template import ResponseTemplateEngine
 
-        return ResponseTemplateEngine(schema)
+        return ResponseTemplateEngine(schema, policy)
+    if policy.is_lenient:
+        raise EngineError(
+            f"schema {schema.name} is read in the response_schema dialect, which knows neither call_in_reasoning=call"
+            " nor unclosed_value=next_tag nor builtin_tool=drop",
+            "leave them out, or install a transformers that reads response templates: >= 5.13",
+        )
     from rgw.derender.response_schema import ResponseSchemaEngine
 
     return ResponseSchemaEngine(schema)

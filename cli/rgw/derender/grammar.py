@@ -6,7 +6,7 @@ transformers loads and validates the template (`load_response_template`); its co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ import regex
 
 from rgw.derender.call_shape import CallShape
 from rgw.derender.content import ReadContent, content_reader
+from rgw.derender.policy import CallInReasoning, Policy, UnclosedValue
 from rgw.errors import EngineError, RegistryError
 from rgw.model import SegmentKind
 from rgw.registry.model import Dialect, Schema, TurnRules
@@ -25,6 +26,7 @@ class Role(Enum):
     REASONING = SegmentKind.REASONING
     TEXT = SegmentKind.TEXT
     TOOL_CALLS = SegmentKind.TOOL_CALL
+    BUILTIN_TOOL = SegmentKind.UNCLAIMED
 
 
 ROLE_OF_FIELD = {
@@ -65,7 +67,10 @@ class Watched(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """The compiled response template of a schema. `final_marker` finds an end-of-turn marker that ends the text."""
+    """The compiled response template of a schema. `final_marker` finds an end-of-turn marker that ends the text.
+
+    With `calls_end_reasoning` a thought that is not closed ends where a call begins.
+    """
 
     fields: tuple[Field, ...]
     implicit: Field | None
@@ -77,10 +82,15 @@ class Grammar:
     reserved_in_reasoning: regex.Pattern[str] | None
     final_marker: regex.Pattern[str] | None
     turn: TurnRules
+    calls_end_reasoning: bool
 
 
-def compile_grammar(schema: Schema) -> Grammar:
+def compile_grammar(schema: Schema, policy: Policy) -> Grammar:
     """Compile a schema's response template.
+
+    Args:
+        schema: A schema that has the dialect.
+        policy: What the grammar lets pass: `call_in_reasoning=call` and `unclosed_value=next_tag`.
 
     Raises:
         RegistryError: transformers refuses the template, or it has a field that is no part of a turn.
@@ -93,11 +103,16 @@ def compile_grammar(schema: Schema) -> Grammar:
         loaded = load_response_template(dict(schema.dialects[Dialect.RESPONSE_TEMPLATE]))
     except ValueError as error:
         raise RegistryError(f"schema {schema.name}: {error}", "correct its response_template") from None
-    fields = tuple(_compile_field(schema, name, field) for name, field in loaded.fields.items())
+    closes_values = policy.unclosed_value is UnclosedValue.NEXT_TAG
+    fields = tuple(
+        _compile_field(schema, name, field, closes_values=closes_values) for name, field in loaded.fields.items()
+    )
     implicit = next((field for field in fields if field.open is None), None)
     watched = [Watched(field, field.open, True) for field in fields if field.open is not None]
     if implicit is not None and implicit.close is not None:
         watched.append(Watched(implicit, implicit.close, False))
+    if schema.turn.builtin_tool:
+        watched.append(_builtin_tool(schema, fields))
     return Grammar(
         fields=fields,
         implicit=implicit,
@@ -109,7 +124,17 @@ def compile_grammar(schema: Schema) -> Grammar:
         reserved_in_reasoning=_any_of(schema.turn.reserved_in_reasoning),
         final_marker=_any_of(schema.turn.end, r"(?=\s*\Z)"),
         turn=schema.turn,
+        calls_end_reasoning=policy.call_in_reasoning is CallInReasoning.CALL,
     )
+
+
+def _builtin_tool(schema: Schema, fields: Sequence[Field]) -> Watched:
+    """The messages to built-in tools, which end like calls."""
+    calls = next((field for field in fields if field.role is Role.TOOL_CALLS), None)
+    if calls is None:
+        raise RegistryError(f"schema {schema.name}: 'builtin_tool' without a field for tool calls", "remove it")
+    opening = regex.compile(schema.turn.builtin_tool)
+    return Watched(replace(calls, name="builtin_tool", role=Role.BUILTIN_TOOL, open=opening), opening, True)
 
 
 def _require_features(schema: Schema) -> None:
@@ -134,7 +159,7 @@ def _any_of(literals: Sequence[str], behind: str = "") -> regex.Pattern[str] | N
     return regex.compile(f"(?:{'|'.join(map(regex.escape, literals))}){behind}") if literals else None
 
 
-def _compile_field(schema: Schema, name: str, field: Any) -> Field:
+def _compile_field(schema: Schema, name: str, field: Any, *, closes_values: bool) -> Field:
     role = ROLE_OF_FIELD.get(name)
     if role is None:
         known = ", ".join(ROLE_OF_FIELD)
@@ -146,6 +171,6 @@ def _compile_field(schema: Schema, name: str, field: Any) -> Field:
         close=field.close_re,
         strip=bool(field.content_args.get("strip", True)),
         optional=field.optional,
-        read_content=content_reader(field.content, field.content_args, schema.layout),
+        read_content=content_reader(field.content, field.content_args, schema.layout, closes_values=closes_values),
         shape=CallShape(field.transform, field.transform_each),
     )

@@ -27,6 +27,7 @@ from rgw.derender.growth import (
     patterns_of,
     schema_from_dict,
 )
+from rgw.derender.policy import LENIENT_POLICY
 from rgw.registry.model import Schema
 
 _limits: list[float] = []
@@ -38,14 +39,14 @@ def main() -> None:
     task, limit, *arguments = sys.argv[1:]
     _limits.append(float(limit))
     if task == "measure":
-        _report(asdict(measure(schema, int(arguments[0]))))
+        _report(asdict(measure(schema, int(arguments[0]), lenient=arguments[1] == "lenient")))
     else:
         _report({"pattern": slowest_pattern(schema, Shape(*arguments))})
 
 
-def measure(schema: Schema, largest: int) -> Growth:
+def measure(schema: Schema, largest: int, *, lenient: bool) -> Growth:
     """Read every shape at doubling sizes and stop at the first that grows faster than linearly."""
-    derenderer = Derenderer(schema)
+    derenderer = Derenderer(schema, policy=LENIENT_POLICY if lenient else None)
     derenderer.parse("a", prompt="")
     for shape in adversarial_shapes(schema):
         growth = _measure_shape(derenderer, shape, largest)

@@ -56,6 +56,7 @@ class Reading:
         text: The stretches of text, in order, each with its start.
         calls: The calls, in order.
         unclosed_reasoning: Where a thought begins that the output does not close.
+        call_ended_reasoning: A thought that the output does not close ended where a call begins.
         cut_call: Where a call begins that the output does not close.
         end_of_turn: The model wrote its end-of-turn marker.
     """
@@ -66,6 +67,7 @@ class Reading:
     text: list[tuple[str, int]] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     unclosed_reasoning: int | None = None
+    call_ended_reasoning: bool = False
     cut_call: int | None = None
     end_of_turn: bool = False
 

@@ -89,7 +89,7 @@ class HfTemplateRenderer:
         registered = _registered(tokenizer, registry)
         if registered is not None and registered.schema is not None:
             schema = registry.schema(registered.schema)
-            vet_foreign(registry, schema.name)
+            vet_foreign(registry, schema.name, policy)
             self._derenderer = Derenderer(schema, policy=policy, call_markers=registry.call_markers)
 
     @property

@@ -7,6 +7,7 @@ walk that knows where content ends can tell a delimiter from the same characters
 from __future__ import annotations
 
 from rgw.derender.grammar import compile_grammar
+from rgw.derender.policy import Policy
 from rgw.derender.reading import Reading
 from rgw.derender.walk import Walk
 from rgw.registry.model import Schema
@@ -17,16 +18,17 @@ class ResponseTemplateEngine:
 
     Args:
         schema: A schema that has the dialect.
+        policy: What it lets pass; see `compile_grammar`.
 
     Raises:
         RegistryError: The template is not valid.
         EngineError: The installed transformers is too old for it.
     """
 
-    def __init__(self, schema: Schema) -> None:
+    def __init__(self, schema: Schema, policy: Policy) -> None:
         import transformers
 
-        self._grammar = compile_grammar(schema)
+        self._grammar = compile_grammar(schema, policy)
         self._name = f"response_template (transformers {transformers.__version__})"
 
     @property

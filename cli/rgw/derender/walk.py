@@ -77,17 +77,24 @@ class Walk:
         watched, match = found
         self._leftovers(start, match.start())
         self._position = match.end()
-        self._delimiter(match)
         if not watched.opens:
+            self._delimiter(match)
             self._end_of_turn_in(match, final=True)
         else:
             self._reading.end_of_turn = False
-            if watched.field.role is Role.TOOL_CALLS:
-                self._tool_calls(watched.field, match)
-            else:
-                self._thought_or_text(watched.field, match)
+            self._region(watched.field, match)
         if self._position == start:
             self._upcoming[watched.field.name] = watched.pattern.search(self._text, start + 1)
+
+    def _region(self, field: Field, opening: regex.Match[str]) -> None:
+        if field.role is Role.BUILTIN_TOOL:
+            self._builtin_tool(field, opening)
+            return
+        self._delimiter(opening)
+        if field.role is Role.TOOL_CALLS:
+            self._tool_calls(field, opening)
+        else:
+            self._thought_or_text(field, opening)
 
     def _next_delimiter(self) -> tuple[Watched, regex.Match[str]] | None:
         best: tuple[Watched, regex.Match[str]] | None = None
@@ -146,10 +153,27 @@ class Walk:
         if not closed and self._grammar.final_marker is not None:
             closing = self._grammar.final_marker.search(self._text, start)
         end = closing.start() if closing is not None else len(self._text)
+        if not closed and field.role is Role.REASONING and self._grammar.calls_end_reasoning:
+            call = self._first_call(start, end)
+            if call is not None:
+                closed, closing, end = True, None, call.start()
+                self._call_ends_reasoning(call)
         self._position = end
         self._content(field, start, end, closed=closed)
         if closing is not None:
             self._closed_by(closing)
+
+    def _first_call(self, start: int, end: int) -> regex.Match[str] | None:
+        """The first opener of a call in a stretch."""
+        openers = (watched.pattern for watched in self._grammar.watched if watched.field.role is Role.TOOL_CALLS)
+        found = [match for opener in openers if (match := opener.search(self._text, start, end)) is not None]
+        return min(found, key=lambda match: match.start(), default=None)
+
+    def _call_ends_reasoning(self, call: regex.Match[str]) -> None:
+        self._reading.call_ended_reasoning = True
+        start, end = self._stripped(*call.span())
+        message = "a tool call ended the reasoning, which is not closed"
+        self._reading.warning(IssueCode.CALL_IN_REASONING, self._to_output(start), self._to_output(end), message)
 
     def _content(self, field: Field, start: int, end: int, *, closed: bool) -> None:
         """Claim a stretch of reasoning or text."""
@@ -210,6 +234,9 @@ class Walk:
             self._unreadable_call(field, opening, error)
             return
         self._call_content(content, start, closing.start() if closing is not None else content.end)
+        for key, position in content.unclosed:
+            message = f"the value of {key!r} has no closing tag: it was read up to the next tag"
+            self._reading.warning(IssueCode.MISSING_TAG, self._to_output(position), self._to_output(position), message)
         if closing is not None:
             self._closed_by(closing)
         if field.shape.is_list and field.name in self._seen:
@@ -226,6 +253,16 @@ class Walk:
         if not calls:
             self._reading.warning(IssueCode.EMPTY_CALL_LIST, *span, "a list of calls that holds none")
         self._reading.calls += [Call(name, self._shifted(arguments), *span) for name, arguments in calls]
+
+    def _builtin_tool(self, field: Field, opening: regex.Match[str]) -> None:
+        """Leave a message to a built-in tool unclaimed."""
+        closing = field.close.search(self._text, opening.end()) if field.close is not None else None
+        self._position = closing.start() if closing is not None else len(self._text)
+        self._claim(SegmentKind.UNCLAIMED, opening.start(), self._position)
+        message = f"a message to the built-in tool {opening['name']!r}, whose content is no arguments of a function"
+        self._error(IssueCode.BUILTIN_TOOL, opening.start(), self._position, message)
+        if closing is not None:
+            self._closed_by(closing)
 
     def _call_content(self, content: Content, start: int, end: int) -> None:
         if content.segments is None:
@@ -276,11 +313,13 @@ class Walk:
         self._error(code, position, position + 1, message)
 
     def _second_call(self, opening: regex.Match[str], start: int, end: int) -> int | None:
-        """Where, between `start` and `end`, the words that introduce a call's name stand once more."""
+        """Where, between `start` and `end`, what introduces a call's name stands once more: a tag, or else a word."""
         if "name" not in opening.re.groupindex:
             return None
-        introduction = self._text[opening.start() : opening.start("name")].split()
-        found = self._text.find(introduction[-1], start, end) if introduction else -1
+        introduction = self._text[opening.start() : opening.start("name")].strip()
+        tag = introduction.rfind("<")
+        introduced = introduction[tag:] if tag >= 0 else "".join(introduction.split()[-1:])
+        found = self._text.find(introduced, start, end) if introduced else -1
         return found if found >= 0 else None
 
     def _cut_call(self, start: int) -> None:

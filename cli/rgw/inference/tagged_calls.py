@@ -116,8 +116,9 @@ class TaggedArguments(CallForm):
         key = word_pattern(tag.middle, spaces=True)
         between = self._middle_pattern(middle.before + middle.core) + layout_pattern(middle.behind)
         first, *rest = tag.close
-        closer = layout_pattern(ends(first).before) + literal_pattern(ends(first).core)
-        closer += "".join(f"(?P=key){literal_pattern(part.rstrip())}" for part in rest)
+        core = literal_pattern(ends(first).core)
+        named = core + "".join(f"(?P=key){literal_pattern(part.rstrip())}" for part in rest)
+        closer = layout_pattern(ends(first).before) + (named if rest else f"(?P<closing_tag>{core})")
         value = _value_pattern(opener, key + literal_pattern((middle.before + middle.core)[:1]))
         value = f"(?P<value>{value})" if tag.quotes is None else _quoted_pattern(tag.quotes, value)
         return f"{opener}(?P<key>{key}){between}{value}{closer}(?=\\s{{0,8}}(?:{opener}|{close}|\\Z))"

@@ -45,6 +45,8 @@ class TurnRules:
         reserved_in_reasoning: The same for reasoning, where most formats let a model write about its own delimiters.
         repeated_reasoning: Several blocks of reasoning in one turn are normal (a message-based format).
         prefill: What the generation prompt pre-writes of the turn when nothing else is known.
+        builtin_tool: A regular expression of the header of a message to a tool that the model brings along, whose
+            content is no arguments; its group `name` is the tool. Nothing where the format has none.
     """
 
     end: tuple[str, ...] = ()
@@ -53,6 +55,7 @@ class TurnRules:
     reserved_in_reasoning: tuple[str, ...] = ()
     repeated_reasoning: bool = False
     prefill: str = ""
+    builtin_tool: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,6 +109,8 @@ def schema_patterns(document: Located) -> Iterator[Located]:
     keys = document.entries()
     if "layout" in keys:
         yield from keys["layout"].entries().values()
+    if "turn" in keys and "builtin_tool" in (turn := keys["turn"].entries()):
+        yield turn["builtin_tool"]
     yield from _patterns_below(keys["dialects"])
 
 
@@ -146,7 +148,15 @@ def _origin(value: Located) -> Origin:
 
 def _turn(value: Located) -> TurnRules:
     keys = value.record(
-        optional=("end", "resumable", "reserved", "reserved_in_reasoning", "repeated_reasoning", "prefill")
+        optional=(
+            "end",
+            "resumable",
+            "reserved",
+            "reserved_in_reasoning",
+            "repeated_reasoning",
+            "prefill",
+            "builtin_tool",
+        )
     )
     end = keys["end"].texts() if "end" in keys else ()
     for marker in keys["resumable"].items() if "resumable" in keys else ():
@@ -159,6 +169,7 @@ def _turn(value: Located) -> TurnRules:
         reserved_in_reasoning=keys["reserved_in_reasoning"].texts() if "reserved_in_reasoning" in keys else (),
         repeated_reasoning="repeated_reasoning" in keys and keys["repeated_reasoning"].flag(),
         prefill=keys["prefill"].text() if "prefill" in keys else "",
+        builtin_tool=keys["builtin_tool"].text() if "builtin_tool" in keys else "",
     )
 
 
