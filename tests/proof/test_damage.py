@@ -101,6 +101,13 @@ def test_a_slash_that_damage_escaped_in_json_is_a_slash(pool: RenderPool) -> Non
     assert outcomes == {Outcome.EXACT}
 
 
+def test_a_number_that_damage_wrote_otherwise_is_that_number(pool: RenderPool) -> None:
+    studio, derenderer, whole = trip(pool, schema(), Turn(Role.ASSISTANT, calls=(Call("f", {"a": 15}),)))
+    damaged = [mutations(studio, derenderer, [whole], ("e0",), Random(seed)) for seed in range(200)]
+    outcomes = {trip.outcome for trips in damaged for trip in trips if "1e05" in trip.turn.output}
+    assert outcomes == {Outcome.EXACT}
+
+
 def test_white_space_behind_a_lost_end_is_not_the_blank_thought_that_was_meant(pool: RenderPool) -> None:
     stripped = TEMPLATE.replace(
         "message.reasoning_content + '</think>'", "message.reasoning_content | trim + '</think>'"

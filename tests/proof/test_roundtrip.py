@@ -259,6 +259,15 @@ def test_text_that_holds_a_whole_call_can_only_come_back_as_one(pool: RenderPool
     assert trip.outcome is Outcome.SILENT
 
 
+def test_text_that_holds_a_whole_call_is_judged_without_the_reasoning_that_the_template_drops(pool: RenderPool) -> None:
+    field = {**FIELDS["tool_calls"], "open_pattern": r"<call>\s*", "close_pattern": r"\s*</call>"}
+    del field["open"], field["close"]
+    meant = conversation('<call> {"name": "g", "arguments": {}} </call>', "<think>")
+    (trip,) = mute(pool, meant, {**FIELDS, "tool_calls": field})
+    assert (trip.parsed.reasoning, len(trip.parsed.tool_uses)) == ("", 1)
+    assert (trip.outcome, trip.notes) == (Outcome.TEMPLATE_LOSSY, ("text: read as calls",))
+
+
 @pytest.mark.parametrize("text", ["<think></think>", "<think>a b</think>", "<think>a</think>b", " <think>a</think> b "])
 def test_a_template_without_reasoning_says_nothing_about_text_that_begins_with_a_thought(
     pool: RenderPool, text: str
@@ -329,6 +338,25 @@ def test_text_that_begins_with_a_bare_closer_is_a_thought_only_where_the_templat
     (trip,) = mute(pool, after_result, fields, template=bare)
     assert (trip.turn.output, trip.parsed.text) == ("</think>a[end]", "a")
     assert (trip.outcome, trip.notes) == (Outcome.TEMPLATE_LOSSY, ("text: read as reasoning",))
+
+
+@pytest.mark.parametrize(
+    ("opening", "outcome"), [("</think>", Outcome.TEMPLATE_LOSSY), ("<think></think>", Outcome.SILENT)]
+)
+def test_the_prompt_may_write_the_bare_closer_that_answers_begin_with(
+    pool: RenderPool, opening: str, outcome: Outcome
+) -> None:
+    field = {"open_pattern": r"<think>|\A(?=</think>)", "close": "</think>", "content": "text"}
+    derenderer = Derenderer(schema({**FIELDS, "reasoning_content": field}))
+    written = f"{{{{ '{opening}' if enable_thinking is false }}}}"
+    template = MUTE.replace("-%}[assistant]{%-", f"-%}}[assistant]{written}{{%-").replace(
+        "{{- message.content", f"{{{{- '' if message.role == 'user' else {written[3:-3]} }}}}{{{{- message.content"
+    )
+    studio = Studio(pool, template, Shape(states=({}, {"enable_thinking": False})), derenderer)
+    turns = [turn for turn in studio.turns([conversation("</think>a")]) if isinstance(turn, CutTurn)]
+    assert [turn.prompt for turn in turns] == ["[user]hi[end][assistant]", f"[user]hi[end][assistant]{opening}"]
+    trip, _ = round_trips(studio, derenderer, turns, hostile=True)
+    assert (trip.turn.output, trip.parsed.text, trip.outcome) == ("</think>a[end]", "a", outcome)
 
 
 @pytest.mark.parametrize("opening", ["<think>x?", "<think>.?"])

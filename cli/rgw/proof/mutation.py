@@ -6,6 +6,7 @@ none lost and none invented. White space may differ, the order of parts, and an 
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -96,9 +97,19 @@ def _says(said: str, output: str, endings: Sequence[str]) -> bool:
     return not damaged - written and (not added or any(added == _characters(ending) for ending in endings))
 
 
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+
+
 def _characters(text: str) -> Counter[str]:
-    """The characters but white space; a slash that JSON needlessly escapes is a slash."""
-    return Counter("".join(text.replace("\\/", "/").split()))
+    """The characters but white space; JSON's other notations of a slash and of a number are that slash and number."""
+    plain = _NUMBER.sub(_plain_number, text.replace("\\/", "/"))
+    return Counter("".join(plain.split()))
+
+
+def _plain_number(number: re.Match[str]) -> str:
+    if "." in number[0] or "e" in number[0].lower():
+        return repr(float(number[0]))
+    return "0" if number[0] == "-0" else number[0]
 
 
 def _endings(trips: Sequence[Trip]) -> tuple[str, ...]:

@@ -124,7 +124,11 @@ def _held_calls(studio: Studio, turn: CutTurn, back: Turn) -> bool:
     meant = turn.conversation.last
     more = len(back.calls) - len(meant.calls)
     is_same = [call.name for call in meant.calls] == [call.name for call in back.calls[max(more, 0) :]]
-    if more <= 0 or not is_same or meant.reasoning.split() != back.reasoning.split():
+    if more <= 0 or not is_same:
+        return False
+    if meant.reasoning.split() != back.reasoning.split() and not _writes(
+        studio, turn, replace(meant, reasoning=back.reasoning)
+    ):
         return False
     (text,) = studio.write([(turn.conversation.with_last(back), turn.variables)])
     return text is not None and "".join(text.split()) == "".join((turn.head + turn.output).split())

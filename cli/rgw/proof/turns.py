@@ -124,9 +124,13 @@ class Studio:
         ]
 
     def begins_answers_with(self, delimiter: str) -> bool:
-        """Whether the template writes a delimiter before the text of an answer to a question, in some state."""
-        turns = self.turns([Conversation((_QUESTION, _PROBES[0]))])
-        return any(turn.output.startswith(delimiter) for turn in turns if isinstance(turn, CutTurn))
+        """Whether the template writes a delimiter before the text of an answer to a question, in some state.
+
+        It may be the prompt that writes it there.
+        """
+        turns = [turn for turn in self.turns([Conversation((_QUESTION, _PROBES[0]))]) if isinstance(turn, CutTurn)]
+        openings = {turn.head + delimiter for turn in turns}
+        return any(turn.output.startswith(delimiter) or turn.prompt.rstrip() in openings for turn in turns)
 
     def _cut(
         self, conversation: Conversation, state: int, prompted: Rendered | RenderFailure, full: Rendered | RenderFailure
