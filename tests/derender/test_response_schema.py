@@ -33,7 +33,7 @@ TURN = TurnRules(end=("<end>",), reserved=("<call>", "</call>"))
 @pytest.fixture(autouse=True)
 def _legacy_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Read with the legacy engine where transformers has both."""
-    monkeypatch.setattr("rgw.derender.derenderer.engine_for", ResponseSchemaEngine)
+    monkeypatch.setattr("rgw.derender.derenderer.engine_for", lambda schema, _: ResponseSchemaEngine(schema))
 
 
 def schema(dialect: Mapping[str, Any], turn: TurnRules = TURN) -> Schema:
