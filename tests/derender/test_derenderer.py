@@ -306,6 +306,12 @@ class TestPolicies:
     def test_a_thought_that_only_quotes_a_call_stays_one(self, output: str) -> None:
         assert parse(JSON_CALLS, output, policy=CALL_ENDS_REASONING) == parse(JSON_CALLS, output)
 
+    @pytest.mark.parametrize("output", ["<think>I could write <call>{", "<think>I could write <call> or <call> so"])
+    def test_a_thought_that_holds_no_whole_call_stays_one_where_cut_calls_may_be_left_out(self, output: str) -> None:
+        assert parse(JSON_CALLS, output, policy=LENIENT_POLICY) == parse(JSON_CALLS, output)
+        parsed = parse(JSON_CALLS, f"<think>Hm{call(ONE)}<call>{{", policy=LENIENT_POLICY)
+        assert (parsed.reasoning, len(parsed.tool_uses), parsed.ill_formed) == ("Hm", 1, False)
+
     def test_a_thought_that_a_call_ends_may_have_begun_in_the_prompt(self) -> None:
         output = f"Hm{call(ONE)}"
         parsed = parse(JSON_CALLS, output, prompt="<bot><think>", policy=CALL_ENDS_REASONING)
@@ -384,7 +390,12 @@ class TestPolicies:
 
     def test_keeping_complete_calls_forgives_no_other_fault(self) -> None:
         policy = Policy(cut_call=CutCall.KEEP_COMPLETE)
-        for output in (NAMELESS + "<call>{", f"{call(ONE)}<call>{ONE} {ONE}</call>", "a</call><call>"):
+        for output in (
+            f"<call>{ONE}<call>{ONE}</call>",
+            NAMELESS + "<call>{",
+            f"{call(ONE)}<call>{ONE} {ONE}</call>",
+            "a</call><call>",
+        ):
             parsed = parse(JSON_CALLS, output, policy=policy)
             assert (parsed.text, parsed.tool_uses, parsed.ill_formed) == (output, [], True)
 

@@ -200,7 +200,8 @@ class _Judgement:
                 record = reading.error if self._policy.call_in_reasoning is CallInReasoning.ERROR else reading.warning
                 message = "a tool call inside reasoning that is not closed"
                 record(IssueCode.CALL_IN_REASONING, marker.start(), marker.end(), message)
-        if reading.cut_call is not None and self._policy.cut_call is CutCall.KEEP_COMPLETE:
+        is_quoted = reading.call_ended_reasoning and not reading.calls
+        if reading.cut_call is not None and self._policy.cut_call is CutCall.KEEP_COMPLETE and not is_quoted:
             self._let_pass(IssueCode.UNCLOSED_CALL)
         if self._policy.builtin_tool is BuiltinTool.DROP:
             self._let_pass(IssueCode.BUILTIN_TOOL)

@@ -259,7 +259,7 @@ class Walk:
         closing = field.close.search(self._text, opening.end()) if field.close is not None else None
         self._position = closing.start() if closing is not None else len(self._text)
         self._claim(SegmentKind.UNCLAIMED, opening.start(), self._position)
-        message = f"a message to the built-in tool {opening['name']!r}, whose content is no arguments of a function"
+        message = f"a message to the built-in tool {opening['name']!r}, which is no call of a function"
         self._error(IssueCode.BUILTIN_TOOL, opening.start(), self._position, message)
         if closing is not None:
             self._closed_by(closing)
