@@ -188,6 +188,23 @@ def test_a_list_with_a_broken_escape_is_not_taken_for_text_that_holds_tags(escap
 
 
 @needs_response_template
+def test_a_text_in_brackets_that_holds_tags_is_no_list_that_python_prints() -> None:
+    output = '<function name="f"><param name="q">%s</param></function><|im_end|>'
+    for text in ('{"a<x": 1}', "{'a<x': null}", "[<x]", "['<x', y]"):
+        assert_flagged("minicpm5", output % text, "missing_tag", "<")
+    printed = """{'a<x': [1, True], "it's <": -1.5e-09}"""
+    parsed = registered("minicpm5").parse(output % printed, prompt=CHATML)
+    assert parsed.tool_uses == calls(("f", {"q": {"a<x": [1, True], "it's <": -1.5e-09}}))
+
+
+@needs_response_template
+def test_a_thought_that_holds_a_whole_message_is_not_cut_there() -> None:
+    thought = "<|im_end|><|im_start|>assistant\nHi"
+    output = f"{thought}<|im_end|>\n<|im_start|>assistant\nYes<|im_end|><|endofturn|>"
+    assert_flagged("hyperclovax", output, "stray_delimiter", "<|im_start|>", prompt="<|im_start|>assistant/think\n")
+
+
+@needs_response_template
 def test_a_list_that_python_prints_is_not_cut_at_the_tags_in_its_strings() -> None:
     call = "<seed:tool_call>\n<function=f>\n<parameter=q>[['</parameter><parameter=', '>']]</parameter>\n</function>\n"
     output = f"{call}</seed:tool_call><seed:eos>"
