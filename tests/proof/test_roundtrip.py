@@ -359,6 +359,16 @@ def test_the_prompt_may_write_the_bare_closer_that_answers_begin_with(
     assert (trip.turn.output, trip.parsed.text, trip.outcome) == ("</think>a[end]", "a", outcome)
 
 
+def test_text_that_begins_with_a_thought_is_judged_without_the_reasoning_that_the_template_drops(
+    pool: RenderPool,
+) -> None:
+    forgetful = TEMPLATE.replace("if message.reasoning_content %}", "if message.reasoning_content and not loop.last %}")
+    said = conversation("<think></think>b", "hm")
+    trip = travel(pool, said, template=forgetful, hostile=True)
+    assert (trip.outcome, trip.notes) == (Outcome.TEMPLATE_LOSSY, ("text: read as reasoning",))
+    assert travel(pool, said, hostile=True).outcome is Outcome.FLAGGED
+
+
 @pytest.mark.parametrize("opening", ["<think>x?", "<think>.?"])
 def test_text_that_the_schema_swallows_with_a_thought_is_misread(pool: RenderPool, opening: str) -> None:
     fields = {**FIELDS, "reasoning_content": {"open_pattern": opening, "close": "</think>", "content": "text"}}

@@ -102,7 +102,7 @@ def _began_as_thought(studio: Studio, derenderer: Derenderer, turn: CutTurn, bac
     or writes none. Where the template begins an answer without a thought with the closer alone, that is an empty one.
     """
     meant = turn.conversation.last
-    if meant.reasoning.strip() and studio.shape.reasoning is not ReasoningForm.NONE:
+    if meant.reasoning.strip() and not _drops_reasoning(studio, turn):
         return False
     if not same_calls(meant.calls, back.calls) and not _writes(studio, turn, replace(meant, calls=back.calls)):
         return False
@@ -116,6 +116,12 @@ def _began_as_thought(studio: Studio, derenderer: Derenderer, turn: CutTurn, bac
     return bool(opening and closing) and opening != closing and between.split() == back.reasoning.split()
 
 
+def _drops_reasoning(studio: Studio, turn: CutTurn) -> bool:
+    """Whether the template writes the turn without its reasoning."""
+    meant = turn.conversation.last
+    return studio.shape.reasoning is ReasoningForm.NONE or _writes(studio, turn, replace(meant, reasoning=""))
+
+
 def _held_calls(studio: Studio, turn: CutTurn, back: Turn) -> bool:
     """Whether the text held whole calls, which came back before those that were meant.
 
@@ -126,9 +132,7 @@ def _held_calls(studio: Studio, turn: CutTurn, back: Turn) -> bool:
     is_same = [call.name for call in meant.calls] == [call.name for call in back.calls[max(more, 0) :]]
     if more <= 0 or not is_same:
         return False
-    if meant.reasoning.split() != back.reasoning.split() and not _writes(
-        studio, turn, replace(meant, reasoning=back.reasoning)
-    ):
+    if meant.reasoning.split() != back.reasoning.split() and (back.reasoning or not _drops_reasoning(studio, turn)):
         return False
     (text,) = studio.write([(turn.conversation.with_last(back), turn.variables)])
     return text is not None and "".join(text.split()) == "".join((turn.head + turn.output).split())
