@@ -53,7 +53,7 @@ def test_an_end_of_turn_token_that_nothing_names_is_never_written(rgw: Rgw, tmp_
     path.write_text(template, "utf-8")
     to_registry = ["--write", "--registry", tmp_path / "registry"]
     outcome = rgw("infer", path, *FEW, *to_registry)
-    assert outcome.code == 2
+    assert outcome.code == 2, outcome.out
     assert "which is not known: '</s>' stands in its place" in outcome.out
     assert outcome.err == (
         f"error: {path}: turns end with the tokenizer's own eos_token, and nothing says which that is"
@@ -67,7 +67,10 @@ def test_standard_input_is_read_once(rgw: Rgw, tmp_path: Path) -> None:
     (tmp_path / "piped").write_text(made_up.JSON_OBJECTS, "utf-8")
     to_registry = ["--write", "--registry", tmp_path / "registry"]
     outcome = rgw("infer", "-", *FEW, *to_registry, "--name", "mine", stdin=tmp_path / "piped")
-    assert (outcome.code, outcome.err) == (0, f"hint: registered as template with schema mine in {tmp_path}/registry\n")
+    assert (outcome.code, outcome.err) == (
+        0,
+        f"hint: registered as template with schema mine in {tmp_path}/registry\n",
+    ), outcome.out
 
 
 def test_a_directory_without_a_name_is_no_registry(rgw: Rgw, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
