@@ -63,6 +63,17 @@ def test_what_cannot_be_read_is_exit_code_3_and_does_not_stop_the_others(rgw: Rg
     assert "missing.jinja" in outcome.err
 
 
+def test_a_person_is_told_why_each_of_many_was_not_tried(rgw: Rgw, tmp_path: Path) -> None:
+    binary = tmp_path / "binary.jinja"
+    binary.write_bytes(b"\x00\xff")
+    outcome = rgw("prove", tmp_path / "missing.jinja", binary, EDITED, MODEL, *KIOSK, *FEW)
+    assert outcome.code == 3
+    shown = " ".join(outcome.out.split())
+    for reason in ("no such file or directory", "is a binary file", "is not registered", "1 of 4 proved, 3 not tried"):
+        assert shown.count(reason) == 1
+    assert outcome.err == ""
+
+
 def test_a_hostile_template_does_not_harm_the_others(rgw: Rgw, tmp_path: Path) -> None:
     hostile = tmp_path / "hostile.jinja"
     hostile.write_text("{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}", "utf-8")

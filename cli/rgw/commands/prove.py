@@ -93,7 +93,7 @@ def prove(
 
     proved = [attempt.ref for attempt in attempts if attempt.status is Status.PROVED]
     output.document(proofs_document(attempts), human=human, quiet=proved)
-    _tell(output, attempts, every=every)
+    _tell(output, attempts)
     raise typer.Exit(exit_code(attempts, every=every))
 
 
@@ -108,11 +108,15 @@ def exit_code(attempts: Sequence[Attempt], *, every: bool) -> int:
     return int(bool(found & {Status.NOT_PROVED, Status.UNRECOGNISED}))
 
 
-def _tell(output: Output, attempts: Sequence[Attempt], *, every: bool) -> None:
+def _tell(output: Output, attempts: Sequence[Attempt]) -> None:
+    """Say on stderr what the document does not show a person, or shows nobody."""
+    from rgw.proof.batch import Status
+
     untried = [attempt for attempt in attempts if attempt.proof is None]
+    if output.mode is Mode.HUMAN:
+        untried = [attempt for attempt in untried if attempt.status is Status.NO_TEXT and len(attempts) > 1]
     for attempt in untried[:_UNTRIED_TOLD]:
-        if output.mode is not Mode.HUMAN or every:
-            output.warning(f"{attempt.ref}: {attempt.message}")
+        output.warning(f"{attempt.ref}: {attempt.message}")
     if len(untried) > _UNTRIED_TOLD:
         output.warning(f"{len(untried) - _UNTRIED_TOLD} more were not tried; the JSON document has them")
     for attempt in attempts:

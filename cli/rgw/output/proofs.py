@@ -38,7 +38,7 @@ def view(attempts: Sequence[Attempt]) -> Iterator[RenderableType]:
         return
     yield table(("", "Model", "Schema", "Template", "Exact", "Lossy", "Flagged", "Silent"), map(_row, attempts))
     for attempt in attempts:
-        if attempt.status is Status.NOT_PROVED:
+        if attempt.status not in {Status.PROVED, Status.NO_TEXT}:
             yield ""
             yield from attempt_view(attempt)
     yield ""
