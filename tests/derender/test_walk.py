@@ -117,6 +117,38 @@ def test_white_space_around_a_value_is_layout_and_beside_a_call_it_is_text_unles
     assert (parsed.text, len(parsed.tool_uses), parsed.issues) == ("\t  ", 2, ())
 
 
+FENCED_CALLS = schema(
+    "fenced_calls",
+    {
+        "tool_calls": {
+            "open_pattern": r"<call>\n",
+            "close_pattern": r"\r?\n```</call>",
+            "repeats": True,
+            "content": "json",
+            "transform": {"type": "function", "function": "{content}"},
+        },
+        "content": {"close": "<end>", **VERBATIM},
+    },
+)
+"""Calls whose closing delimiter begins with a line end."""
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("space", ["", " ", "\n", "\r\n", " \n\t\n ", "\r"])
+def test_white_space_before_a_line_end_that_is_the_delimiters_is_layout(space: str, line_end: str) -> None:
+    output = f"<call>\n{CALL}{space}{line_end}```</call><end>"
+    parsed = parse(FENCED_CALLS, output)
+    assert parsed.tool_uses == [{"name": "f", "input": {"a": 1}}]
+    assert not parsed.issues
+    begin, end = output.index(CALL) + len(CALL), output.index("```")
+    assert {segment.kind.value for segment in parsed.segments if begin <= segment.start < end} == {"layout"}
+
+
+@pytest.mark.parametrize("space", ["", " ", "\n "])
+def test_white_space_is_no_line_end(space: str) -> None:
+    assert parse(FENCED_CALLS, f"<call>\n{CALL}{space}```</call><end>").ill_formed
+
+
 def test_delimiters_inside_values_and_thoughts_are_no_delimiters() -> None:
     value = '{"name": "f", "arguments": {"a": "</call><think>"}}'
     parsed = assert_tiled(

@@ -448,6 +448,11 @@ def _normal_tiny_aya(output: str) -> str:
     return output.removesuffix("<|END_RESPONSE|>")
 
 
+def _normal_muse(output: str) -> str:
+    """The space behind a header is part of the delimiter, not white space that may as well be missing."""
+    return output.replace("<|start|>assistant to=", "<|start|>assistant_to=")
+
+
 def _normal_laguna(output: str) -> str:
     """Where there is no thought, its closer may stand in the prompt already."""
     return output.removeprefix("</think>")
@@ -749,7 +754,7 @@ WIRE_FORMATS = {
         _listed("<|im_end|>", "<|tool_call|>\n[", "]", before="\n", nested=True), CHATML, thinks=False
     ),
     "motif": WireFormat(_tagged("<|endofturn|>"), "<|startofturn|><|assistant|>\n\n", thinks=False, most_calls=0),
-    "muse": WireFormat(_muse, "<|start|>assistant", text_with_calls=False),
+    "muse": WireFormat(_muse, "<|start|>assistant", text_with_calls=False, normal=_normal_muse),
     "nanbeige4": WireFormat(_qwen_xml("\n</think>\n\n", "\n\n"), CHATML),
     "nemotron_3": WireFormat(_qwen_xml("\n</think>\n", "\n"), CHATML),
     "nemotron_3_ultra": WireFormat(_qwen_xml("</think>", "\n", behind_calls="\n"), CHATML),

@@ -55,7 +55,7 @@ def test_no_process_is_started_for_few_or_without_processors(
     questions: list[Question], processors: int, prover: Prover, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(proofs.os, "cpu_count", lambda: processors)
-    monkeypatch.setattr(proofs, "ProcessPoolExecutor", refuse)
+    monkeypatch.setattr(proofs, "map_in_processes", refuse)
     prover.ask_ahead(questions)
 
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import pytest
 
@@ -59,31 +55,3 @@ def test_a_call_that_takes_longer_is_left_to_itself() -> None:
     with pytest.raises(TimeoutError):
         within(0.01, over.wait)
     over.set()
-
-
-PROGRAM = """
-import signal
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
-from rgw.templates.concurrency import serve_parent
-
-def wait(_):
-    print("working", flush=True)
-    signal.pause()
-
-if __name__ == "__main__":
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=serve_parent) as executor:
-        list(executor.map(wait, [1]))
-"""
-
-
-@pytest.mark.skipif(not hasattr(signal, "pause"), reason="Windows knows none of these signals")
-@pytest.mark.parametrize("blow", ["SIGTERM", "SIGKILL"])
-def test_workers_end_when_the_process_that_they_work_for_is_killed(blow: str, tmp_path: Path) -> None:
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM, "utf-8")
-    with subprocess.Popen([sys.executable, program], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"working\n"
-        process.send_signal(getattr(signal, blow))
-        assert process.stdout.read() == b""  # this waits for ever while a worker still holds the pipe

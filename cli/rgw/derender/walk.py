@@ -276,17 +276,25 @@ class Walk:
         self._position = end
 
     def _closing(self, field: Field, content: Content) -> regex.Match[str] | None:
-        """The closing delimiter that must follow the content, white space between them skipped."""
+        """The closing delimiter that must follow the content, white space between them skipped.
+
+        All of it, or all up to the last line end, which may be the delimiter's own.
+        """
         if field.close is None:
             return None
-        closing = field.close.match(self._text, content.end)
-        if closing is not None:
-            return closing
         end = self._behind_white_space(content.end)
-        closing = field.close.match(self._text, end)
-        if closing is not None:
-            return closing
+        for start in (content.end, self._last_line_end(content.end, end), end):
+            closing = field.close.match(self._text, start)
+            if closing is not None:
+                return closing
         raise self._not_closed(field, end)
+
+    def _last_line_end(self, start: int, end: int) -> int:
+        """Where the last line end within a span begins; the end of the span where there is none."""
+        found = self._text.rfind("\n", start, end)
+        if found < 0:
+            return end
+        return found - 1 if self._text.endswith("\r", start, found) else found
 
     def _not_closed(self, field: Field, position: int) -> ContentError:
         """Why a call whose content was read whole is not one."""

@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rgw.errors import EngineError, RegistryError
 from rgw.registry.loader import Registry, load_registry, packaged_registry_path
-from rgw.templates.concurrency import serve_parent
+from rgw.templates.processes import map_in_processes
 
 if TYPE_CHECKING:
     from rgw.templates.rendering import RenderPool
@@ -72,20 +72,13 @@ class Prover:
         if processes < 2:
             return
         self._vet({question.schema for question in new})
-        executor = ProcessPoolExecutor(
-            processes,
-            mp_context=get_context("spawn"),
-            initializer=_prepare,
-            initargs=([layer.root for layer in self._registry.layers], self._conversations),
-        )
-        try:
-            with suppress(BrokenExecutor):  # what is not known then is asked for one by one
-                for question, (proves, schemas) in zip(new, executor.map(_answer, new), strict=True):
-                    self._proofs[question.sha256, question.schema] = proves
-                    if schemas is not None:
-                        self._proving[question.sha256] = tuple(schemas)
-        finally:
-            executor.shutdown(cancel_futures=True)
+        prepare = partial(_prepare, [layer.root for layer in self._registry.layers], self._conversations)
+        answers = map_in_processes(_answer, new, processes=processes, prepare=prepare)
+        with suppress(BrokenExecutor):  # what is not known then is asked for one by one
+            for question, (proves, schemas) in zip(new, answers, strict=True):
+                self._proofs[question.sha256, question.schema] = proves
+                if schemas is not None:
+                    self._proving[question.sha256] = tuple(schemas)
 
     def _try(self, text: str, schema: str) -> bool | None:
         from rgw.derender.vetting import vet_foreign
@@ -119,7 +112,6 @@ def _prepare(roots: Sequence[Path], conversations: int) -> None:
 
     packaged, *overlay = roots
     registry = load_registry(*overlay, packaged=packaged if packaged != packaged_registry_path() else None)
-    serve_parent()
     _provers.append(Prover(registry, conversations=conversations, pool=RenderPool(limits=PROOF_LIMITS)))
 
 

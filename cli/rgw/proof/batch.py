@@ -6,11 +6,10 @@ Whatever cannot be tried is an attempt too, with its reason: nothing is left out
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache, partial
-from multiprocessing import get_context
 from typing import Any
 
 from rgw.derender.vetting import known_growth
@@ -22,8 +21,8 @@ from rgw.proof.strict import PROOF_LIMITS
 from rgw.registry.layer import Layer
 from rgw.registry.loader import Registry
 from rgw.registry.model import Schema
-from rgw.templates.concurrency import serve_parent
 from rgw.templates.model import ResolvedTemplates, UnresolvedTemplates
+from rgw.templates.processes import map_in_processes
 from rgw.templates.rendering import RenderPool
 from rgw.templates.resolve import resolve_many
 
@@ -149,11 +148,7 @@ def prove_all(pairs: Iterable[Pair | Attempt], *, count: int, seed: int, jobs: i
             for pair in pairs:
                 yield pair if isinstance(pair, Attempt) else certify(pair, count=count, seed=seed, pool=pool)
         return
-    executor = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"), initializer=serve_parent)
-    try:
-        yield from executor.map(partial(_attempt, count=count, seed=seed), pairs)
-    finally:
-        executor.shutdown(cancel_futures=True)
+    yield from map_in_processes(partial(_attempt, count=count, seed=seed), pairs, processes=jobs)
 
 
 def certify(pair: Pair, *, count: int, seed: int, pool: RenderPool | None = None) -> Attempt:

@@ -6,15 +6,11 @@ nothing of templates.
 
 from __future__ import annotations
 
-import multiprocessing
-import os
-import signal
 import threading
 from collections.abc import Callable, Hashable, Iterable
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
-from multiprocessing.process import BaseProcess
 from queue import Empty, SimpleQueue
 from typing import TypeVar
 
@@ -36,19 +32,6 @@ def within(seconds: float, call: Callable[[], Result]) -> Result:
     future: Future[Result] = Future()
     _start(partial(_settle, future, call))
     return future.result(timeout=seconds)
-
-
-def serve_parent() -> None:
-    """Make this process one that works for the one that started it: Ctrl-C is for that one, and both end together."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        _start(partial(_end_after, parent))
-
-
-def _end_after(parent: BaseProcess) -> None:
-    parent.join()
-    os._exit(1)
 
 
 def map_concurrently(
