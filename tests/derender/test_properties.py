@@ -58,9 +58,9 @@ def delimiters(schema: str) -> tuple[str, ...]:
 
 
 def special_markers(schema: str) -> list[str]:
-    """The delimiters that are no ordinary text."""
+    """The delimiters that are no ordinary text, one that goes on with a name up to the name."""
     turn = derenderer(schema).schema.turn
-    tags = (part.strip() for part in delimiters(schema) if re.search(r"<[^<>]+>|\[/?[A-Z_]+\]", part))
+    tags = (part.strip() for part in delimiters(schema) if re.search(r"<[^<>]+>|^<\w+=$|\[/?[A-Z_]+\]", part))
     return [*tags, *turn.reserved, *turn.end, WIRE_FORMATS[schema].anchor]
 
 
